@@ -1,0 +1,16 @@
+// The Python module `wellfed._native`. Each file in this folder binds one part of the kernel; nothing outside this
+// folder knows Python.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void BindCrc32c(nb::module_& m);
+void BindFraming(nb::module_& m);
+void BindPermute(nb::module_& m);
+void BindExample(nb::module_& m);
+void BindRows(nb::module_& m);
+void BindPixels(nb::module_& m);
+
+NB_MODULE(_native, m) {
+  m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
+}

@@ -1,0 +1,52 @@
+"""wellfed packs raw data sets into TFRecord shards, looks after them, and feeds them to training.
+
+    raw files --sources--> items --packing--> shards --io--> records --example--> columns --feed--> batches
+
+Names are resolved on first use, so `import wellfed` loads nothing but NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> the room that defines it. A room's own name stands for the room.
+_ROOMS = {
+    "errors": ("CorruptRecordError", "TruncatedRecordError", "WellfedError"),
+    "io": ("RecordIndex", "Records", "TFRecordReader", "TFRecordWriter"),
+    "example": (
+        "Bytes",
+        "FixedLenFeature",
+        "Ragged",
+        "RawFeature",
+        "VarLenFeature",
+        "decode_example",
+        "encode_example",
+        "parse_example",
+        "parse_single_example",
+    ),
+    "image": (),
+    "datasets": (),
+    "sources": (),
+    "packing": ("pack",),
+    "feed": ("TFRecordDataset", "from_arrays", "open"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = sorted(["__version__", *_ROOMS, *_HOME])  # noqa: PLE0605 -- made from the table above, compared by a test.
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"wellfed.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"wellfed.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'wellfed' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""Facts about files as dataclasses: the one source for the command line and the viewer."""
