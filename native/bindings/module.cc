@@ -1,5 +1,5 @@
-// The Python module `wellfed._native`. Each file in this folder binds one part of the kernel; nothing outside this
-// folder knows Python.
+// The Python module `wellfed._native`. Each file in this folder binds one part of the kernel; nothing outside
+// this folder knows Python.
 #include <nanobind/nanobind.h>
 
 namespace nb = nanobind;
@@ -13,4 +13,7 @@ void BindPixels(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
+  BindCrc32c(m);
+  BindFraming(m);
+  BindPermute(m);
 }
