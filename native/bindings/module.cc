@@ -7,6 +7,7 @@ namespace nb = nanobind;
 void BindCrc32c(nb::module_& m);
 void BindFraming(nb::module_& m);
 void BindPermute(nb::module_& m);
+void BindMappingGuard(nb::module_& m);
 void BindExample(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
@@ -16,4 +17,5 @@ NB_MODULE(_native, m) {
   BindCrc32c(m);
   BindFraming(m);
   BindPermute(m);
+  BindMappingGuard(m);
 }
