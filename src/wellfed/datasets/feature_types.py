@@ -192,7 +192,7 @@ class Image:
           whatever sizes this batch happens to hold.
         """
         channels = self.shape[2] or 0
-        rows = [image.decode_image(encoded, channels=channels, dtype=self.dtype) for encoded in columns[name]]
+        rows = [image.decode_image(encoded, channels=channels, dtype=self.dtype.name) for encoded in columns[name]]
         if None in self.shape:
             return object_column(rows)
         return np.stack(rows) if rows else np.empty((0, *self.shape), self.dtype)
