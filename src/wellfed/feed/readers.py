@@ -10,7 +10,6 @@ import numpy as np
 from wellfed.columns import Bytes, Ragged
 from wellfed.feed import plan
 from wellfed.feed.order import Positions
-from wellfed.feed.records import RecordsReader
 from wellfed.feed.tree import Tree, map_tree
 from wellfed.feed.unit import Unit
 
@@ -115,7 +114,7 @@ class SharedReader:
 def _open(node: plan.Source) -> Reader:
     match node:
         case plan.Records():
-            return RecordsReader(node)
+            raise NotImplementedError
         case plan.Arrays():
             return ArraysReader(node)
         case plan.Range():
