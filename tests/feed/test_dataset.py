@@ -68,7 +68,9 @@ def test_batches_of_batches_have_one_dimension_more():
 def test_rows_that_differ_cannot_be_batched_and_the_error_says_how():
     dataset = wf.from_arrays(np.arange(1, 4)).map(lambda n: {"x": np.zeros(int(n))}).batch(3)
 
-    with pytest.raises(PlanError, match=r"batch: rows of x differ, so they are no array: float64 \(1,\), float64 \(2,\)"):
+    with pytest.raises(
+        PlanError, match=r"batch: rows of x differ, so they are no array: float64 \(1,\), float64 \(2,\)"
+    ):
         list(dataset)
 
 
@@ -84,7 +86,14 @@ def test_random_numbers_depend_on_the_position_and_not_on_the_thread():
         return rng.random()
 
     def run(threads):
-        return [float(x) for x in wf.from_arrays(np.arange(64)).shuffle(seed=3).map(noise, rng=True).with_options(threads=threads).epoch(1)]
+        return [
+            float(x)
+            for x in wf.from_arrays(np.arange(64))
+            .shuffle(seed=3)
+            .map(noise, rng=True)
+            .with_options(threads=threads)
+            .epoch(1)
+        ]
 
     one = run(1)
     assert one == run(3)

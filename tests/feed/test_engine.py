@@ -37,7 +37,7 @@ def test_an_exhausted_iterator_leaves_no_thread():
 
 
 def test_an_iterator_in_a_cycle_leaves_no_thread_once_collected():
-    holder = [iter(numbers())]
+    holder = [iter(numbers().repeat())]
     next(holder[0])
     holder.append(holder)
     assert feed_threads()
@@ -92,7 +92,9 @@ def test_an_error_comes_after_every_element_before_it():
 
 
 def test_an_error_of_a_function_names_stage_row_and_text():
-    with pytest.raises(StageError, match=r"map\(failing at .*test_engine\.py:\d+\) failed at row 57: ValueError: no 57") as caught:
+    with pytest.raises(
+        StageError, match=r"map\(failing at .*test_engine\.py:\d+\) failed at row 57: ValueError: no 57"
+    ) as caught:
         list(wf.from_arrays(np.arange(100)).map(failing))
 
     assert (caught.value.row, type(caught.value.__cause__)) == (57, ValueError)

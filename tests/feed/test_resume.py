@@ -3,12 +3,10 @@
 import json
 
 import hypothesis.strategies as st
-import numpy as np
 import pytest
+from feed_model import BATCHES, ORDER_VERBS, SHUFFLES, build, plain
 from hypothesis import given, settings
 
-import wellfed as wf
-from tests.feed.model import BATCHES, ORDER_VERBS, SHUFFLES, build, plain
 from wellfed.errors import StateError
 
 

@@ -15,7 +15,7 @@ class RunContext:
     """Who runs a plan, and which epoch of it.
 
     Attributes:
-      seed: Stands in for every seed that the plan leaves open. Drawn anew for each data set unless given.
+      seed: Stands in for every seed that the plan leaves open: the first that it gives, or one drawn for the data set.
       epoch: 0-based.
       rank: 0-based number of this process among `world_size`.
       world_size: How many processes share the data set.
@@ -39,7 +39,7 @@ def draw_seed() -> int:
 
 
 def find_rank() -> tuple[int, int]:
-    """(rank, world size) from torch.distributed or JAX where they are loaded and running, else from RANK and WORLD_SIZE.
+    """(rank, world size) from torch.distributed or JAX where they run, else from RANK and WORLD_SIZE; else (0, 1).
 
     Raises:
       PlanError: Only one of RANK and WORLD_SIZE is set, or they are no whole numbers.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.context import RunContext, draw_seed, find_rank
 from wellfed.feed.iterator import DatasetIterator, EpochCounter, FeedOptions
 from wellfed.feed.pipeline import Pipeline
-from wellfed.feed.readers import SharedReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wellfed.feed.readers import SharedReader
 
 
 class Dataset:
@@ -100,7 +103,8 @@ class Dataset:
         Args:
           function: Takes one element and gives one: a mapping, a tuple, an array or a number. It is called from several
             threads at a time. A built-in transform, such as `wf.image.Resize`, works on whole columns instead.
-          rng: Call it with a `numpy.random.Generator` besides, which depends on seed, epoch and position only.
+          rng: Call it with a `numpy.random.Generator` besides. Its numbers depend on seed, verb, epoch and position
+            only; the seed is the first that a `shuffle` of this data set gives, or drawn once where none does.
 
         Raises:
           StageError: At iteration: the function raised; names it, the row and the record, with the error as cause.
@@ -112,7 +116,7 @@ class Dataset:
             raise PlanError("map", f"a function or a transform is due, got {type(function).__name__}")
         return self._with(plan.Map(self._node, function, rng))
 
-    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:  # noqa: FBT001, FBT002 -- tf.data's.
+    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
         """Makes one element of `batch_size` neighbours; each leaf gets a first dimension. Addressable.
 
         Args:
@@ -125,8 +129,10 @@ class Dataset:
         return self._with(plan.Batch(self._node, batch_size, drop_remainder))
 
     def prefetch(self, buffer_size: int | None = None) -> Dataset:
-        """Does nothing by itself: the engine runs ahead as its options say. Here so that tf.data's chains run as they
-        are. Addressable."""
+        """Does nothing by itself: the engine runs ahead as its options say. Addressable.
+
+        Here so that chains written for tf.data run as they are.
+        """
         return self._with(plan.Prefetch(self._node, None if buffer_size == -1 else buffer_size))
 
     def with_options(self, *, threads: int | None = None, ram_budget: int | None = None) -> Dataset:
@@ -176,12 +182,11 @@ class Dataset:
                 "without a seed each process would draw its own order, and shards would overlap; "
                 "give the same seed to all: shuffle(seed=0)",
             )
+        given = [step.seed for step in steps if isinstance(step, plan.Shuffle) and step.seed is not None]
         if self._seed is None:
-            self._seed = draw_seed()
+            self._seed = given[0] if given else draw_seed()
         return RunContext(self._seed, epoch, rank, size)
 
     def __repr__(self) -> str:
         names = [type(step).__name__ for step in plan.chain(self._node)]
         return f"<wellfed.Dataset: {' -> '.join(names)}>"
-
-

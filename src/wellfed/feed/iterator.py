@@ -7,16 +7,19 @@ import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
-from wellfed.feed.context import RunContext
 from wellfed.feed.engine import Engine, UnitSize
 from wellfed.feed.pipeline import Pipeline
-from wellfed.feed.readers import SharedReader
 from wellfed.feed.tree import Tree
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from wellfed.feed.context import RunContext
+    from wellfed.feed.readers import SharedReader
 
 
 @dataclass

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.errors import PlanError
-from wellfed.example import Feature
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
 from wellfed.feed.readers import SharedReader

@@ -13,18 +13,22 @@ its source than it must, so that a file read in order need not be indexed first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wellfed import _native
 from wellfed.errors import PlanError
 from wellfed.feed import plan
-from wellfed.feed.context import RunContext
 from wellfed.feed.mixing import UInt64s, mix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from wellfed.feed.context import RunContext
 
 ENDLESS = 1 << 62  # More elements than any data set has.
 
@@ -153,9 +157,7 @@ class Sharded:
             numbers = positions.numbers() * np.uint64(count) + np.uint64(index)
             return Positions(numbers % np.uint64(max(length, 1)), positions.epoch)
         if isinstance(at, range):
-            return Positions(
-                range(at.start * count + index, at.stop * count + index, at.step * count), positions.epoch
-            )
+            return Positions(range(at.start * count + index, at.stop * count + index, at.step * count), positions.epoch)
         return Positions(at * np.uint64(count) + np.uint64(index), positions.epoch)
 
 
@@ -254,18 +256,20 @@ class Batched:
 
 def order_of(node: plan.Verb, source: Order, depth: int, context: RunContext) -> Order:
     """The order of one verb over the order of its source; `depth` is the node's place in the plan's chain."""
+    order: Order
     match node:
         case plan.Shuffle():
-            return Shuffled(source, node, depth, context)
+            order = Shuffled(source, node, depth, context)
         case plan.Shard():
-            return Sharded(source, node, context)
+            order = Sharded(source, node, context)
         case plan.Take():
-            return Taken(source, node.count)
+            order = Taken(source, node.count)
         case plan.Skip():
-            return Skipped(source, node.count)
+            order = Skipped(source, node.count)
         case plan.Repeat():
-            return Repeated(source, node)
+            order = Repeated(source, node)
         case plan.Batch():
-            return Batched(source, node)
+            order = Batched(source, node)
         case plan.Map() | plan.Prefetch():
-            return Same(source)
+            order = Same(source)
+    return order

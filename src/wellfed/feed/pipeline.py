@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
-from wellfed.feed.context import RunContext
 from wellfed.feed.order import ENDLESS, Bottom, Order, Positions, order_of
-from wellfed.feed.readers import Reader
 from wellfed.feed.stages import STAGES, StageContext, seed_of
-from wellfed.feed.unit import Unit
+
+if TYPE_CHECKING:
+    from wellfed.feed.context import RunContext
+    from wellfed.feed.readers import Reader
+    from wellfed.feed.unit import Unit
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,15 @@ are made; `wellfed.feed.order` says what each does to positions, `wellfed.feed.s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
-from wellfed.example import Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from wellfed.example import Feature
 
 Tree = Any  # A column, or a mapping or tuple of trees.
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.feed import plan
-from wellfed.feed.order import Positions
 from wellfed.feed.tree import Tree, map_tree
 from wellfed.feed.unit import Unit
+
+if TYPE_CHECKING:
+    from wellfed.feed.order import Positions
 
 
 class Reader(Protocol):

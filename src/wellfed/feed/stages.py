@@ -6,9 +6,8 @@ choose and order elements have done their work when positions were resolved: the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +16,9 @@ from wellfed.feed import plan
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
 from wellfed.feed.unit import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Cancelled(Exception):  # noqa: N818 -- no error: a unit was given up because its owner closed.

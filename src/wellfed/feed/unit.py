@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wellfed.feed.order import Positions
 from wellfed.feed.tree import Tree, dense, nbytes_of, row_of, rows_of, stack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wellfed.feed.order import Positions
 
 # A batch smaller than this is a copy of its own, so that keeping it does not keep its whole unit. [bytes]
 SMALL_BATCH = 64 << 10
@@ -65,7 +69,7 @@ class Unit:
         copy = batches > 1 and nbytes_of(columns) // batches < SMALL_BATCH
         if isinstance(columns, Mapping) and all(type(column) is np.ndarray for column in columns.values()):
             return _mapping_batches(columns, bounds, copy)
-        return (rows_of(columns, start, stop) for start, stop in zip(bounds, bounds[1:], strict=False))
+        return (rows_of(columns, start, stop) for start, stop in itertools.pairwise(bounds))
 
 
 def _mapping_batches(columns: Mapping[str, Any], bounds: list[int], copy: bool) -> Iterator[dict[str, Any]]:
