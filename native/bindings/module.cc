@@ -18,4 +18,5 @@ NB_MODULE(_native, m) {
   BindFraming(m);
   BindPermute(m);
   BindMappingGuard(m);
+  BindExample(m);
 }
