@@ -1,7 +1,7 @@
 // Memory for batches that goes back to a pool when the last array over it dies.
 //
-// A lease is one block. Its owner (a Python capsule, in the bindings) gives it back on destruction, from whatever thread
-// that happens in. The pool outlives its leases: each holds a reference to it.
+// A lease is one block. Its owner (a Python capsule, in the bindings) gives it back on destruction, from
+// whatever thread that happens in. The pool outlives its leases: each holds a reference to it.
 #ifndef WELLFED_LEASES_H_
 #define WELLFED_LEASES_H_
 
@@ -13,8 +13,8 @@
 
 namespace wellfed {
 
-// Thread-safe. Blocks are aligned to 64 bytes. A block is reused only for requests of its own size class (powers of
-// two and their halves), so at most a third of it lies idle.
+// Thread-safe. Blocks are aligned to 64 bytes. A block is reused only for requests of its own size class
+// (powers of two and their halves), so at most a third of it lies idle.
 class LeasePool : public std::enable_shared_from_this<LeasePool> {
  public:
   // Keeps at most `max_free_bytes` of returned blocks; what is beyond goes back to the system.
@@ -30,7 +30,8 @@ class LeasePool : public std::enable_shared_from_this<LeasePool> {
     size_t capacity;
   };
 
-  // A block of at least `size` bytes, uninitialised; nullptr data where memory is out. Never waits for a return.
+  // A block of at least `size` bytes, uninitialised; nullptr data where memory is out. Never waits for a
+  // return.
   Lease* Take(size_t size);
 
   // Ends a lease. Safe from any thread and at any time, also inside Take of another thread.

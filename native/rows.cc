@@ -17,8 +17,8 @@ inline void Prefetch(const void* address) {
 #endif
 }
 
-// How far the walk looks ahead of the row at hand. An entry of the offsets is asked for first, the record it leads to
-// later; both are cache misses when rows are shuffled.
+// How far the walk looks ahead of the row at hand. An entry of the offsets is asked for first, the record it
+// leads to later; both are cache misses when rows are shuffled.
 constexpr uint64_t kOffsetsAhead = 32;
 constexpr uint64_t kRecordsAhead = 16;
 constexpr uint64_t kLargeRecordsAhead = 4;
@@ -118,8 +118,8 @@ ShardSet::ShardSet(std::vector<Shard> shards) : shards_(std::move(shards)) {
   }
 }
 
-bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const ExampleParser& parser,
-               Column* columns, RowError* error) {
+bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check,
+               const ExampleParser& parser, Column* columns, RowError* error) {
   Walk walk(shards, rows);
   ExampleParser::Scratch scratch;
   parser.Start(rows.size(), {columns, parser.specs().size()});

@@ -1,7 +1,7 @@
 // Rows of a set of shards, read at random or in order, checked and parsed in one call.
 //
-// A row is a record's number over all shards of a set. The shards are mapped files with the offsets of their records;
-// nothing here is copied, so the caller keeps files and offsets alive and unchanged.
+// A row is a record's number over all shards of a set. The shards are mapped files with the offsets of their
+// records; nothing here is copied, so the caller keeps files and offsets alive and unchanged.
 #ifndef WELLFED_ROWS_H_
 #define WELLFED_ROWS_H_
 
@@ -27,8 +27,8 @@ class ShardSet {
   uint64_t rows() const { return first_rows_.back(); }
   const Shard& shard(uint32_t index) const { return shards_[index]; }
 
-  // The shard that holds `row`. A directory of four entries a shard leads to it in a step or two, whatever the number
-  // of shards. REQUIRES: row < rows().
+  // The shard that holds `row`. A directory of four entries a shard leads to it in a step or two, whatever
+  // the number of shards. REQUIRES: row < rows().
   uint32_t Find(uint64_t row) const {
     uint32_t index = directory_[row >> shift_];
     while (row >= first_rows_[index + 1]) ++index;
@@ -54,11 +54,11 @@ struct RowError {
   uint64_t offset = 0;  // Of the record's header in the shard.
 };
 
-// Reads `rows` in the order given, proves each header's sum (and each payload's, with `check`) and parses each record
-// into row 0, 1, ... of `columns`. Returns false at the first error; the columns are then of no use.
-// REQUIRES: every row < shards.rows(). Thread-safe on distinct columns.
-bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const ExampleParser& parser,
-               Column* columns, RowError* error);
+// Reads `rows` in the order given, proves each header's sum (and each payload's, with `check`) and parses
+// each record into row 0, 1, ... of `columns`. Returns false at the first error; the columns are then of no
+// use. REQUIRES: every row < shards.rows(). Thread-safe on distinct columns.
+bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check,
+               const ExampleParser& parser, Column* columns, RowError* error);
 
 // The same, with payloads as they are: starts[i] and sizes[i] are the payload of rows[i], inside its file.
 bool LocateRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint8_t** starts,

@@ -38,8 +38,10 @@ void BindLeases(nb::module_& m) {
       .def(nb::init<size_t>(), nb::arg("max_free_bytes"))
       .def("take", &Take, nb::arg("size"),
            "A writable array of `size` uninitialised bytes, aligned to 64. Never waits.")
-      .def_prop_ro("leased_bytes", [](const PyLeasePool& self) { return self.pool->leased_bytes(); },
-                   "Bytes of memory that arrays hold now.")
-      .def_prop_ro("free_bytes", [](const PyLeasePool& self) { return self.pool->free_bytes(); },
-                   "Bytes of returned memory that wait for use.");
+      .def_prop_ro(
+          "leased_bytes", [](const PyLeasePool& self) { return self.pool->leased_bytes(); },
+          "Bytes of memory that arrays hold now.")
+      .def_prop_ro(
+          "free_bytes", [](const PyLeasePool& self) { return self.pool->free_bytes(); },
+          "Bytes of returned memory that wait for use.");
 }

@@ -20,4 +20,6 @@ NB_MODULE(_native, m) {
   BindPermute(m);
   BindMappingGuard(m);
   BindLeases(m);
+  BindExample(m);
+  BindRows(m);
 }

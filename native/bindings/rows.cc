@@ -54,14 +54,15 @@ void CheckRows(const PyShardSet& self, const ArrayIn<uint64_t>& rows) {
   const uint64_t count = self.shards->rows();
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows.data()[i] >= count) {
-      throw nb::index_error(("row " + std::to_string(rows.data()[i]) + " of " + std::to_string(count)).c_str());
+      throw nb::index_error(
+          ("row " + std::to_string(rows.data()[i]) + " of " + std::to_string(count)).c_str());
     }
   }
 }
 
 nb::tuple Failure(const RowError& error) {
-  return nb::make_tuple(static_cast<int>(error.frame), error.position, error.shard, error.record, error.offset,
-                        wellfed::ToPython(error.parse, error.position));
+  return nb::make_tuple(static_cast<int>(error.frame), error.position, error.shard, error.record,
+                        error.offset, wellfed::ToPython(error.parse, error.position));
 }
 
 nb::tuple Parse(const PyShardSet& self, ArrayIn<uint64_t> rows, const ExampleParser& parser, bool check,
@@ -73,7 +74,8 @@ nb::tuple Parse(const PyShardSet& self, ArrayIn<uint64_t> rows, const ExamplePar
   bool parsed;
   {
     nb::gil_scoped_release released;
-    parsed = wellfed::ParseRows(*self.shards, {rows.data(), rows.size()}, check, parser, columns.data(), &error);
+    parsed =
+        wellfed::ParseRows(*self.shards, {rows.data(), rows.size()}, check, parser, columns.data(), &error);
     for (size_t f = 0; parsed && f < columns.size(); ++f) {
       if (parser.specs()[f].strings()) placed[f] = wellfed::PlaceStrings({}, columns[f]);
     }
@@ -93,7 +95,8 @@ nb::tuple Read(const PyShardSet& self, ArrayIn<uint64_t> rows, bool check) {
     nb::gil_scoped_release released;
     std::vector<const uint8_t*> payloads(count);
     std::vector<uint64_t> lengths(count);
-    read = wellfed::LocateRows(*self.shards, {rows.data(), count}, check, payloads.data(), lengths.data(), &error);
+    read = wellfed::LocateRows(*self.shards, {rows.data(), count}, check, payloads.data(), lengths.data(),
+                               &error);
     uint64_t total = 0;
     for (size_t i = 0; read && i < count; ++i) total += lengths[i];
     uint8_t* copy = data.Grow(read ? total : 0);
@@ -113,18 +116,24 @@ nb::tuple Read(const PyShardSet& self, ArrayIn<uint64_t> rows, bool check) {
 }  // namespace
 
 void BindRows(nb::module_& m) {
-  nb::class_<PyShardSet>(m, "ShardSet",
-                         "Records of many mapped files as rows that are read at random. Keeps the buffers given; "
-                         "immutable, so threads may share it.")
+  nb::class_<PyShardSet>(
+      m, "ShardSet",
+      "Records of many mapped files as rows that are read at random. Keeps the buffers given; "
+      "immutable, so threads may share it.")
       .def("__init__", &MakeShardSet, "shards"_a,
            "`shards`: (the file's bytes, uint64 offsets of its records' headers) each.")
-      .def_prop_ro("rows", [](const PyShardSet& self) { return self.shards->rows(); }, "How many rows there are.")
+      .def_prop_ro(
+          "rows", [](const PyShardSet& self) { return self.shards->rows(); }, "How many rows there are.")
       .def("parse", &Parse, "rows"_a.noconvert(), "parser"_a, "check"_a, "out"_a,
-           "Reads `rows` (uint64) in that order, proves their sums and parses them. Returns (columns, None) as\n"
-           "`ExampleParser.parse` does, with strings copied, or (None, (frame status, position in `rows`, shard,\n"
-           "record in the shard, offset, parse error)). `check` covers the payload's sum; the header's is always\n"
+           "Reads `rows` (uint64) in that order, proves their sums and parses them. Returns (columns, None) "
+           "as\n"
+           "`ExampleParser.parse` does, with strings copied, or (None, (frame status, position in `rows`, "
+           "shard,\n"
+           "record in the shard, offset, parse error)). `check` covers the payload's sum; the header's is "
+           "always\n"
            "proved.")
       .def("read", &Read, "rows"_a.noconvert(), "check"_a,
-           "Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end to\n"
+           "Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end "
+           "to\n"
            "end, or (None, error) as `parse`.");
 }
