@@ -166,6 +166,14 @@ TEST(AHugeLengthThatItsSumVouchesForIsTruncated) {
   }
 }
 
+TEST(ABadLengthIsNamedAlsoWhereTheBlockEndsBehindTheHeader) {
+  RecordBytes file = ThreeRecords();
+  file.FlipBit(0, 0);
+  for (size_t size = 12; size < 16; ++size) {
+    EXPECT_EQ(Scan(file.span().first(size)).status, FrameStatus::kBadLengthCrc) << size << " bytes";
+  }
+}
+
 TEST(AnyBytesMayBeAPayloadOnceTheSumIsMended) {
   RecordBytes file = ThreeRecords();
   file.FlipBit(file.Payload(0), 0).FixPayloadSum(0);
@@ -207,6 +215,14 @@ TEST(TheSearchGoesOnBehindEveryKindOfDamage) {
     RecordBytes file = ThreeRecords();
     kind.harm(&file);
     EXPECT_EQ(FindFrame(file.span(), 0), file.Header(1)) << kind.name;
+  }
+}
+
+TEST(TheSearchFindsARecordRightBehindAFalseHeader) {
+  for (const uint64_t length : {uint64_t{0}, uint64_t{10}, uint64_t{1} << 20, UINT64_MAX}) {
+    RecordBytes file;
+    file.Write("").SetLength(0, length).FixLengthSum(0).ShrinkBy(4).Write("true");
+    EXPECT_EQ(FindFrame(file.span(), 0), 12u) << length;
   }
 }
 
