@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from wellfed import _native
 from wellfed.errors import FileChangedError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class MappedFile:
         self.data: NDArray[np.uint8] = np.empty(0, np.uint8)
         if self.size:
             with self._found.open("rb") as file:
-                self.data = np.frombuffer(mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ), np.uint8)
+                self.data = _map(file.fileno(), self.size)
 
     def check_unchanged(self) -> None:
         """Looks whether the file at `path` is still the one that was mapped.
@@ -186,9 +187,9 @@ class MappedFile:
         if now[:2] != self._stamp[:2]:
             raise FileChangedError("another file took its place while it was read", self.path)
         if now[2] < self.size:
-            raise FileChangedError(
-                f"the file was cut from {self.size} to {now[2]} bytes while it was read", self.path
-            )
+            raise FileChangedError(f"the file was cut from {self.size} to {now[2]} bytes while it was read", self.path)
+        if self.size and _native.mapping_was_cut(self.data):
+            raise FileChangedError("the file was cut while it was read, and has grown again", self.path)
         if now[2] == self.size and now[3] != self._stamp[3]:
             raise FileChangedError("the file was written to while it was read", self.path)
 
@@ -198,3 +199,10 @@ class MappedFile:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (MappedFile, (self.path,))
+
+
+def _map(descriptor: int, size: int) -> NDArray[np.uint8]:
+    if os.name == "nt":  # A file that is mapped cannot be cut there.
+        return np.frombuffer(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ), np.uint8)
+    mapped: NDArray[np.uint8] = _native.map_file(descriptor, size)
+    return mapped
