@@ -1,25 +1,17 @@
 #include "rows.h"
 
 #include <algorithm>
+#include <utility>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
-#endif
+#include "prefetch.h"
 
 namespace wellfed {
 namespace {
 
-inline void Prefetch(const void* address) {
-#if defined(_MSC_VER) && !defined(__clang__)
-  _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
-#else
-  __builtin_prefetch(address);
-#endif
-}
-
-// Rows are looked up and their memory asked for in blocks, one block ahead of the parsing. By themselves, in a tight
-// loop without a branch that waits for memory, many lookups are under way at a time. Mixed with parsing, each would
-// wait for the page walks of the one before: a prefetch retires only once its address is translated.
+// Rows are looked up and their memory asked for in blocks, one block ahead of the parsing. By themselves, in
+// a tight loop without a branch that waits for memory, many lookups are under way at a time. Mixed with
+// parsing, each would wait for the page walks of the one before: a prefetch retires only once its address is
+// translated.
 constexpr uint64_t kBlock = 32;
 constexpr uint64_t kLine = 64;
 constexpr uint64_t kMostLines = 16;  // Of a record. The hardware's own prefetcher takes over from there.
@@ -74,11 +66,11 @@ class Walk {
 };
 
 // Reads the frame of row `i`, or says where it fails.
-inline bool ReadRow(const Place& place, uint64_t i, bool check, Frame* frame, RowError* error) {
-  const uint64_t offset = place.shard->offsets[place.record];
-  const bool inside = offset <= place.shard->file.size();
-  const FrameStatus status =
-      inside ? ReadFrame(place.shard->file, offset, check, frame) : FrameStatus::kTruncated;
+inline bool ReadRow(const FrameReader& reader, const Place& place, uint64_t i, bool check, Frame* frame,
+                    RowError* error) {
+  const std::span<const uint8_t> file = place.shard->file;
+  const bool inside = place.offset <= file.size();
+  const FrameStatus status = inside ? reader.Read(file, place.offset, check, frame) : FrameStatus::kTruncated;
   if (status == FrameStatus::kOk) return true;
   error->frame = status == FrameStatus::kEnd ? FrameStatus::kTruncated : status;
   error->position = i;
@@ -96,7 +88,8 @@ ShardSet::ShardSet(std::vector<Shard> shards) : shards_(std::move(shards)) {
   uint64_t bytes = 0;
   for (const Shard& shard : shards_) {
     first_rows_.push_back(first_rows_.back() + shard.offsets.size());
-    if (!shard.offsets.empty()) bytes += shard.offsets.back() - std::min(shard.offsets.front(), shard.offsets.back());
+    if (!shard.offsets.empty())
+      bytes += shard.offsets.back() - std::min(shard.offsets.front(), shard.offsets.back());
   }
   const uint64_t total = first_rows_.back();
   record_bytes_ = total > 0 ? bytes / total : 0;
@@ -113,12 +106,13 @@ ShardSet::ShardSet(std::vector<Shard> shards) : shards_(std::move(shards)) {
 bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check,
                const ExampleParser& parser, Column* columns, RowError* error) {
   Walk walk(shards, rows);
+  const FrameReader reader;
   ExampleParser::Scratch scratch;
   parser.Start(rows.size(), {columns, parser.specs().size()});
   for (uint64_t i = 0; i < rows.size(); ++i) {
     const Place& place = walk.At(i);
     Frame frame;
-    if (!ReadRow(place, i, check, &frame, error)) return false;
+    if (!ReadRow(reader, place, i, check, &frame, error)) return false;
     const ParseStatus status =
         parser.Parse({frame.payload, frame.length}, i, &scratch, columns, &error->parse);
     if (status != ParseStatus::kOk) {
@@ -135,9 +129,10 @@ bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool chec
 bool LocateRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint8_t** starts,
                 uint64_t* sizes, RowError* error) {
   Walk walk(shards, rows);
+  const FrameReader reader;
   for (uint64_t i = 0; i < rows.size(); ++i) {
     Frame frame;
-    if (!ReadRow(walk.At(i), i, check, &frame, error)) return false;
+    if (!ReadRow(reader, walk.At(i), i, check, &frame, error)) return false;
     starts[i] = frame.payload;
     sizes[i] = frame.length;
   }
