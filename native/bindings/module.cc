@@ -9,6 +9,9 @@ void BindFraming(nb::module_& m);
 void BindPermute(nb::module_& m);
 void BindMappingGuard(nb::module_& m);
 void BindExample(nb::module_& m);
+void BindExampleEncode(nb::module_& m);
+void BindExampleScan(nb::module_& m);
+void BindSequence(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
 
@@ -19,4 +22,7 @@ NB_MODULE(_native, m) {
   BindPermute(m);
   BindMappingGuard(m);
   BindExample(m);
+  BindExampleEncode(m);
+  BindExampleScan(m);
+  BindSequence(m);
 }
