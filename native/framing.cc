@@ -56,13 +56,16 @@ uint64_t FindFrame(std::span<const uint8_t> block, uint64_t pos) {
   return block.size();
 }
 
+void SealFrame(uint64_t length, uint8_t* frame) {
+  StoreLE64(length, frame);
+  StoreLE32(MaskCrc(Crc32cOfWord(length)), frame + 8);
+  uint8_t* const payload = frame + kHeaderSize;
+  StoreLE32(MaskedCrc32c(payload, length), payload + length);
+}
+
 void WriteFrame(std::span<const uint8_t> payload, uint8_t* out) {
-  const uint64_t length = payload.size();
-  StoreLE64(length, out);
-  StoreLE32(MaskCrc(Crc32cOfWord(length)), out + 8);
-  uint8_t* const copy = out + kHeaderSize;
-  if (length > 0) std::memcpy(copy, payload.data(), length);
-  StoreLE32(MaskedCrc32c(copy, length), copy + length);
+  if (!payload.empty()) std::memcpy(out + kHeaderSize, payload.data(), payload.size());
+  SealFrame(payload.size(), out);
 }
 
 void AppendFrame(std::span<const uint8_t> payload, std::vector<uint8_t>* out) {

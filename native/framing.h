@@ -114,6 +114,10 @@ FindResult FindFrameInStream(std::span<const uint8_t> block, uint64_t pos, uint6
 // payload does not overlap.
 void WriteFrame(std::span<const uint8_t> payload, uint8_t* out);
 
+// Writes the header and the footer around a payload that lies at `frame` + kHeaderSize already.
+// REQUIRES: length + kFrameOverhead bytes at `frame`.
+void SealFrame(uint64_t length, uint8_t* frame);
+
 // Appends one framed record. `out` grows by payload.size() + kFrameOverhead.
 void AppendFrame(std::span<const uint8_t> payload, std::vector<uint8_t>* out);
 

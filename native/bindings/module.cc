@@ -11,6 +11,9 @@ void BindMappingGuard(nb::module_& m);
 void BindMappedFile(nb::module_& m);
 void BindRecords(nb::module_& m);
 void BindExample(nb::module_& m);
+void BindExampleEncode(nb::module_& m);
+void BindExampleScan(nb::module_& m);
+void BindSequence(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
 void BindLeases(nb::module_& m);
@@ -26,4 +29,7 @@ NB_MODULE(_native, m) {
   BindLeases(m);
   BindExample(m);
   BindRows(m);
+  BindExampleEncode(m);
+  BindExampleScan(m);
+  BindSequence(m);
 }

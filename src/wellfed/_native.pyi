@@ -2,7 +2,7 @@
 wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import numpy
@@ -218,3 +218,79 @@ class ShardSet:
         Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end to
         end, or (None, error) as `parse`.
         """
+
+def encode_examples(columns: dict, rows: int, framed: bool) -> tuple:
+    """
+    Encodes `rows` Examples. `columns`: key to (kind 1 bytes | 2 float | 3 int64 | 0 unset, values, row_splits
+    or None, count a row); values are a buffer of numbers, or (data, starts, sizes). Returns (data, sizes of the
+    payloads), or (None, the first row that is too large).
+    """
+
+def encode_example(features: dict, parts_of: Callable) -> bytes:
+    """
+    Encodes one Example. `parts_of(key, value)` gives (kind, values, None, count) for values that are no int,
+    float, bytes or str.
+    """
+
+def encode_feature_list(parts: tuple, rows: int) -> bytes:
+    """The inside of a FeatureList whose steps are the rows of one column."""
+
+class ExampleScanner:
+    """Counts what is in Examples and SequenceExamples. One thread at a time."""
+
+    def __init__(self) -> None: ...
+    def add(
+        self,
+        data: Buffer | numpy.ndarray,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> object:
+        """
+        Adds record i, the `sizes[i]` bytes of `data` at `starts[i]`. Returns None, or (record, offset) of the
+        first that is no Example.
+        """
+
+    def add_list(self, records: list) -> object:
+        """The same for a list of bytes-like records."""
+
+    @property
+    def records(self) -> int: ...
+    @property
+    def features(self) -> list:
+        """
+        (key, present, records by kind, first record by kind, counts, steps, ints, floats, nonfinite, sizes,
+        strings by look) each; ranges are (min, max) or None. Kinds: unset, bytes, float, int64. Looks: empty, text,
+        jpeg, png, gif, webp, binary.
+        """
+
+    @property
+    def sequences(self) -> list:
+        """The same for the lists of SequenceExamples; kinds count steps."""
+
+def decode_example(record: Buffer | numpy.ndarray) -> tuple:
+    """
+    Decodes an Example or SequenceExample: ({key: feature}, {key: [feature of each step]}, None), or the offset
+    of the byte that cannot be read in place of None. A feature is (kind, None, uint8 array of numbers, or list
+    of bytes).
+    """
+
+class SequenceParser:
+    """Parses the lists of SequenceExamples. Immutable; threads may share it."""
+
+    def __init__(self, specs: list) -> None:
+        """As ExampleParser's; a list without a default must be there."""
+
+    def parse(
+        self,
+        data: Buffer | numpy.ndarray,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> tuple:
+        """
+        Parses record i, the `sizes[i]` bytes of `data` at `starts[i]`. Returns (columns, None), or
+        (None, (failure as ExampleParser's, step)). A column is (steps, step_splits); steps are (values,),
+        (values, row_splits), (data, starts, sizes), or (data, starts, sizes, row_splits).
+        """
+
+    def parse_list(self, records: list) -> tuple:
+        """The same for a list of bytes-like records; strings are copied."""
