@@ -1,15 +1,13 @@
 """Opening a data set on disk, whoever wrote it.
 
-    OUT/.wellfed/manifest.json         packed by wellfed
-    OUT/dataset_info.json              written by TensorFlow Datasets
-    OUT/1.0.0/, OUT/1.1.0/             versions of either, beside each other
+OUT/.wellfed/manifest.json         packed by wellfed
+OUT/dataset_info.json              written by TensorFlow Datasets
+OUT/1.0.0/, OUT/1.1.0/             versions of either, beside each other
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +17,9 @@ from wellfed.datasets.tfds import DATASET_INFO, read_schema, read_splits
 from wellfed.errors import DatasetError
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
     from wellfed.datasets.schema import Schema
 
 _VERSION = re.compile(r"\d+(\.\d+)*")

@@ -155,7 +155,8 @@ class Image:
     Attributes:
       shape: Height, width, channels; None where pictures differ or it is not known. [pixels]
       dtype: uint8, or uint16 for 16-bit PNG.
-      encoding_format: "png" or "jpeg" where all pictures are in that format; None where formats are mixed.
+      encoding_format: "png" or "jpeg" where all pictures are in that format; "raw" where pixels are stored as they are,
+        which needs a known shape; None where formats are mixed.
     """
 
     shape: Shape = (None, None, None)
@@ -169,19 +170,27 @@ class Image:
             raise ValueError(f"an Image's shape is (height, width, channels), got {self.shape}")
         if self.dtype not in (np.uint8, np.uint16):
             raise ValueError(f"an Image's dtype is uint8 or uint16, got {self.dtype}")
+        if self.encoding_format not in (None, "png", "jpeg", "raw"):
+            raise ValueError(f'encoding_format must be "png", "jpeg", "raw" or None, got {self.encoding_format!r}')
+        if self.encoding_format == "raw" and None in self.shape:
+            raise ValueError(f"pixels stored raw need a known shape, got {show_shape(self.shape)}")
 
     def features(self, name: str) -> dict[str, Feature]:
-        """Returns one byte string a row."""
+        """Returns one byte string a row; an array's memory where pixels are stored raw."""
+        if self.encoding_format == "raw":
+            return {name: example.RawFeature(self.shape, self.dtype.newbyteorder("<"))}
         return {name: example.FixedLenFeature((), bytes)}
 
     def encode(self, name: str, value: Any) -> dict[str, Any]:
-        """Keeps encoded bytes; turns an array (height, width, channels) into PNG, or JPEG where so declared."""
+        """Keeps encoded bytes; turns an array (height, width, channels) into the declared format, PNG by default."""
         if isinstance(value, (bytes, bytearray, memoryview)):
             return {name: bytes(value)}
         array = to_array(name, value, self.dtype)
         if array.ndim == 2:
             array = array[:, :, np.newaxis]
         check_shape(name, array.shape, self.shape)
+        if self.encoding_format == "raw":
+            return {name: array.astype(self.dtype.newbyteorder("<"), copy=False).tobytes()}
         return {name: image.encode_image(array, self.encoding_format or "png")}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
@@ -191,6 +200,8 @@ class Image:
           An array (B, height, width, channels) where the whole shape is known; else an object array (B,) of arrays,
           whatever sizes this batch happens to hold.
         """
+        if self.encoding_format == "raw":
+            return columns[name]  # RawFeature has made the array.
         channels = self.shape[2] or 0
         rows = [image.decode_image(encoded, channels=channels, dtype=self.dtype.name) for encoded in columns[name]]
         if None in self.shape:

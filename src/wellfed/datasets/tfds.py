@@ -84,7 +84,9 @@ def _dataset_info(manifest: Manifest) -> dict[str, Any]:
 def _supervised_keys(schema: Schema) -> tuple[str, str] | None:
     """Returns the names of input and label where they are beyond doubt: one ClassLabel and one other, or one Image."""
     labels = [name for name, kind in schema.items() if isinstance(kind, ClassLabel)]
-    inputs = [name for name, kind in schema.items() if isinstance(kind, Image)] or [n for n in schema if n not in labels]
+    inputs = [name for name, kind in schema.items() if isinstance(kind, Image)] or [
+        n for n in schema if n not in labels
+    ]
     return (inputs[0], labels[0]) if len(labels) == len(inputs) == 1 else None
 
 
@@ -103,6 +105,9 @@ def _nested(schema: Mapping[str, FeatureType]) -> dict[str, Any]:
 
 def _to_tfds(kind: FeatureType) -> dict[str, Any]:
     match kind:
+        case Image(encoding_format="raw"):  # TensorFlow Datasets has no pictures of bare pixels.
+            content = _tensor(kind.shape, kind.dtype.name, "bytes")
+            return {"pythonClassName": f"{_CORE}tensor_feature.Tensor", "tensor": content}
         case Image():
             content = {"shape": _sizes(kind.shape), "dtype": kind.dtype.name}
             # TensorFlow Datasets decodes JPEG and PNG alike; the format only matters where it encodes.
@@ -225,7 +230,8 @@ def _from_tfds(name: str, node: Mapping[str, Any], folder: Folder) -> FeatureTyp
             return _from_tensor(node[key])
     known = "Image, ClassLabel, Scalar, Tensor, Text, BBoxFeature, Sequence, Dataset, Translation, FeaturesDict"
     raise DatasetError(
-        f'feature "{name}": {node.get("pythonClassName")} is not supported; wellfed knows {known}', folder.full(FEATURES)
+        f'feature "{name}": {node.get("pythonClassName")} is not supported; wellfed knows {known}',
+        folder.full(FEATURES),
     )
 
 
