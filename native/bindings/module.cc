@@ -22,4 +22,5 @@ NB_MODULE(_native, m) {
   BindMappingGuard(m);
   BindMappedFile(m);
   BindRecords(m);
+  BindExample(m);
 }
