@@ -118,6 +118,16 @@ def test_it_pickles_without_its_data(digits_source):
     assert np.array_equal(again.load(17)["image"], digits_source.load(17)["image"])
 
 
+def test_a_file_with_fewer_images_than_listed_gives_an_error(make_files):
+    root = make_files(SMALL)
+    source = Mnist(root)
+    source.listing()
+    (root / "train-images-idx3-ubyte").write_bytes(images(1, 2, 4))
+
+    with pytest.raises(SourceError, match="holds 1 images, but held more when it was listed"):
+        pickle.loads(pickle.dumps(source)).load(2)
+
+
 BAD = {
     "no files": ({"a.txt": "x"}, "holds no idx files"),
     "no labels": ({"train-images-idx3-ubyte": images(1, 2, 2)}, "has no labels file beside it"),

@@ -111,7 +111,7 @@ class ListedSource:
 # --- Reading files -------------------------------------------------------------------------------
 
 
-def local_path(path: StrPath) -> str:
+def existing_path(path: StrPath) -> str:
     """The absolute path, so that a worker in another folder finds it too.
 
     Raises:

@@ -17,7 +17,7 @@ import numpy as np
 
 from wellfed.datasets import ClassLabel, Image, Schema, Text
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, local_path, printable, read_listed
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_listed
 from wellfed.sources.listing import ListingBuilder
 from wellfed.sources.sniff import describe, image_kind, read_heads
 
@@ -56,9 +56,9 @@ class ClassFolders(ListedSource):
     given_splits: bool | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "root", local_path(self.root))
+        object.__setattr__(self, "root", existing_path(self.root))
         if self.labels_file is not None:
-            object.__setattr__(self, "labels_file", local_path(self.labels_file))
+            object.__setattr__(self, "labels_file", existing_path(self.labels_file))
         if not os.path.isdir(self.root):
             raise SourceError("is a file; a folder of class folders is due", os.fspath(self.root))
 
