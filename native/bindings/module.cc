@@ -13,4 +13,5 @@ void BindPixels(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
+  BindPixels(m);
 }
