@@ -30,22 +30,25 @@ Line BilinearLine(int64_t position, float scale, int64_t size) {
   return {lower, upper, weight, static_cast<int16_t>(std::min(std::lround(weight * 32768.0f), 32767l))};
 }
 
-// TensorFlow: all between x * scale and (x + 1) * scale, what sticks out at either end counting in part.
-// Appends a weight a source position to `weights`; they sum to 1.
+// TensorFlow: all between x * scale and (x + 1) * scale, what sticks out at either end counting in part; what
+// lies behind the last position by a rounding error counts for the last one. Appends a weight a position to
+// `weights`.
 AreaStep AreaLine(int64_t position, float scale, int64_t size, std::vector<float>* weights) {
   const float start = static_cast<float>(position) * scale;
   const float stop = static_cast<float>(position + 1) * scale;
   const int64_t first = std::min(static_cast<int64_t>(std::floor(start)), size - 1);
-  const int64_t last = std::clamp(static_cast<int64_t>(std::ceil(stop)) - 1, first, size - 1);
-  const AreaStep step = {static_cast<int32_t>(first), static_cast<int32_t>(last - first + 1),
-                         static_cast<int32_t>(weights->size())};
-  for (int64_t i = first; i <= last; ++i) {
-    const float begin = static_cast<float>(i), end = static_cast<float>(i + 1);
-    const float part =
-        begin < start ? (end > stop ? scale : end - start) : (end > stop ? stop - begin : 1.0f);
-    weights->push_back(part / scale);
+  const int64_t end = std::max(static_cast<int64_t>(std::ceil(stop)), first + 1);
+  const int32_t place = static_cast<int32_t>(weights->size());
+  for (int64_t i = first; i < end; ++i) {
+    const float from = static_cast<float>(i), to = static_cast<float>(i + 1);
+    const float part = from < start ? (to > stop ? scale : to - start) : (to > stop ? stop - from : 1.0f);
+    if (i < size) {
+      weights->push_back(part / scale);
+    } else {
+      weights->back() += part / scale;
+    }
   }
-  return step;
+  return {static_cast<int32_t>(first), static_cast<int32_t>(std::min(end, size) - first), place};
 }
 
 bool SameColumns(const PixelGeometry& a, const PixelGeometry& b) {
