@@ -14,9 +14,9 @@ void BindPixels(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
-  BindPixels(m);
   BindCrc32c(m);
   BindFraming(m);
   BindPermute(m);
   BindMappingGuard(m);
+  BindPixels(m);
 }

@@ -89,8 +89,8 @@ PixelSpec SpecOf(const Pictures& pictures, const Results& out, const std::string
 
 void CheckLayout(const Pictures& pictures, const PixelSpec& spec) {
   const int64_t size = wellfed::PixelBytes(spec.source_type);
-  const bool packed =
-      pictures.stride(3) == 1 && (pictures.stride(2) == spec.channels || pictures.shape(2) <= 1);
+  const bool packed = (pictures.stride(3) == 1 || spec.channels == 1) &&
+                      (pictures.stride(2) == spec.channels || pictures.shape(2) <= 1);
   const bool aligned = reinterpret_cast<uintptr_t>(pictures.data()) % static_cast<uintptr_t>(size) == 0;
   if (!packed || !aligned) throw nb::value_error("the pixels of a row must lie side by side, aligned");
 }
@@ -145,9 +145,9 @@ std::vector<std::string> Implementations() {
 }  // namespace
 
 void BindPixels(nb::module_& m) {
-  m.def("run_pixels", &RunPixels, "pictures"_a, "geometry"_a, "out"_a, nb::kw_only(), "out_type"_a,
-        "method"_a = "none", "rounded"_a = "uint8", "scale"_a = nb::none(), "bias"_a = nb::none(),
-        "planar"_a = false, "stream"_a = false, "implementation"_a = "",
+  m.def("run_pixels", &RunPixels, "pictures"_a, "geometry"_a, "out"_a.noconvert(), nb::kw_only(),
+        "out_type"_a, "method"_a = "none", "rounded"_a = "uint8", "scale"_a = nb::none(),
+        "bias"_a = nb::none(), "planar"_a = false, "stream"_a = false, "implementation"_a = "",
         "Crops, resizes, flips and scales pictures (n, H, W, C) into out (n, h, w, C), or (n, C, h, w) if "
         "planar. A row of\n"
         "geometry: top, left, height, width of a box; its size when resized, height and width; top and left "

@@ -90,3 +90,29 @@ def mapping_was_cut(buffer: Buffer) -> bool:
     """
     True where a page of the guarded `buffer` could not be read; it and all that follow are zeros since.
     """
+
+def run_pixels(
+    pictures: Annotated[NDArray, dict(shape=(None, None, None, None), device="cpu", writable=False)],
+    geometry: Annotated[NDArray[numpy.int64], dict(shape=(None, 9), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray, dict(shape=(None, None, None, None), order="C", device="cpu")],
+    *,
+    out_type: str,
+    method: str = "none",
+    rounded: str = "uint8",
+    scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+    bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+    planar: bool = False,
+    stream: bool = False,
+    implementation: str = "",
+) -> None:
+    """
+    Crops, resizes, flips and scales pictures (n, H, W, C) into out (n, h, w, C), or (n, C, h, w) if planar. A row of
+    geometry: top, left, height, width of a box; its size when resized, height and width; top and left of the
+    window that is taken of it; 1 to mirror. The GIL is released.
+    """
+
+def pixel_implementations() -> list[str]:
+    """
+    The implementations of the pixel pass that this machine runs, slowest first.
+    """

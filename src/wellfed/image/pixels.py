@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TYPES = ("uint8", "uint16", "float32", "float16", "bfloat16")
 SOURCES = ("uint8", "uint16", "float32")
+FLOATS = ("float32", "float16", "bfloat16")
 METHODS = ("bilinear", "area")
 
 
@@ -66,7 +67,8 @@ def run(
       bias: See `scale`.
       planar: Channels first.
     """
-    rows = pictures.strides[2:] == (pictures.shape[3] * pictures.itemsize, pictures.itemsize)
+    channels, item = pictures.shape[3], pictures.itemsize
+    rows = pictures.strides[2] == channels * item and (channels == 1 or pictures.strides[3] == item)
     _native.run_pixels(
         pictures if rows else np.ascontiguousarray(pictures),
         geometry,

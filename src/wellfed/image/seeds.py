@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     Seeds = npt.NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_STEP = np.uint64(0xD1342543DE82EF95)  # Another odd number, so that steps and draws of one seed do not meet.
+_STEP = 0xD1342543DE82EF95  # Another odd number, so that steps and draws of one seed do not meet.
 
 
-def split(seeds: Seeds, step: int) -> Seeds:
+def split_seeds(seeds: Seeds, step: int) -> Seeds:
     """The seeds that step `step` of a chain has when the chain has `seeds`, (B,)."""
-    return _mix(_mix(seeds) + _STEP * np.uint64(step + 1))
+    return _mix(_mix(seeds) + np.uint64(_STEP * (step + 1) % 2**64))
 
 
 def uniform(seeds: Seeds, count: int) -> npt.NDArray[np.float64]:
     """The first `count` draws of each seed, (B, count), in [0, 1): 53 bits each."""
     places = np.arange(1, count + 1, dtype=np.uint64) * _GOLDEN
     bits = _mix(seeds[:, None] + places)
-    return (bits >> np.uint64(11)) * 2.0**-53
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _mix(values: Seeds) -> Seeds:
