@@ -23,4 +23,5 @@ NB_MODULE(_native, m) {
   BindMappedFile(m);
   BindRecords(m);
   BindExample(m);
+  BindPixels(m);
 }

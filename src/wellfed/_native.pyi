@@ -160,3 +160,28 @@ class ExampleParser:
         present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
     ) -> tuple:
         """The same for a list of bytes-like records; strings are copied."""
+def run_pixels(
+    pictures: Annotated[NDArray, dict(shape=(None, None, None, None), device="cpu", writable=False)],
+    geometry: Annotated[NDArray[numpy.int64], dict(shape=(None, 9), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray, dict(shape=(None, None, None, None), order="C", device="cpu")],
+    *,
+    out_type: str,
+    method: str = "none",
+    rounded: str = "uint8",
+    scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+    bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+    planar: bool = False,
+    stream: bool = False,
+    implementation: str = "",
+) -> None:
+    """
+    Crops, resizes, flips and scales pictures (n, H, W, C) into out (n, h, w, C), or (n, C, h, w) if planar. A row of
+    geometry: top, left, height, width of a box; its size when resized, height and width; top and left of the
+    window that is taken of it; 1 to mirror. The GIL is released.
+    """
+
+def pixel_implementations() -> list[str]:
+    """
+    The implementations of the pixel pass that this machine runs, slowest first.
+    """
