@@ -44,6 +44,32 @@ Strings PlaceStrings(std::span<const uint8_t> buffer, const Column& column) {
   return strings;
 }
 
+std::vector<Column> MakeColumns(const ExampleParser& parser, uint64_t rows, const Outputs& out,
+                                const Outputs& present) {
+  const auto& specs = parser.specs();
+  if (out.size() != specs.size() || (!present.empty() && present.size() != specs.size())) {
+    throw std::invalid_argument("out and present must hold an entry per feature");
+  }
+  std::vector<Column> columns(specs.size());
+  for (size_t f = 0; f < specs.size(); ++f) {
+    if (!present.empty() && present[f].has_value()) {
+      if (present[f]->size() != rows) throw std::invalid_argument("present must hold a byte per row");
+      columns[f].present = present[f]->data();
+    }
+    if (!specs[f].dense()) continue;
+    const uint64_t row_size = specs[f].row_size();
+    const uint64_t size = out[f].has_value() ? out[f]->size() : 0;
+    if (!out[f].has_value() ||
+        (row_size == 0 ? size != 0 : size % row_size != 0 || size / row_size != rows)) {
+      throw std::invalid_argument("feature " + std::to_string(f) + ": out must hold " + std::to_string(rows) +
+                                  " rows of " + std::to_string(row_size) + " bytes, got " +
+                                  std::to_string(size) + " bytes");
+    }
+    columns[f].dense = out[f]->data();
+  }
+  return columns;
+}
+
 nb::list ToPython(const std::vector<FeatureSpec>& specs, std::span<Column> columns,
                   std::span<Strings> placed) {
   nb::list result;
@@ -81,8 +107,8 @@ using wellfed::Column;
 using wellfed::ExampleParser;
 using wellfed::FeatureSpec;
 
-using Memory = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Outputs = std::vector<std::optional<Memory>>;
+using wellfed::MakeColumns;
+using wellfed::Outputs;
 using Record = std::span<const uint8_t>;
 
 std::string AsString(nb::bytes bytes) { return {bytes.c_str(), bytes.size()}; }
@@ -114,33 +140,6 @@ void MakeParser(ExampleParser* parser, nb::list given) {
   std::vector<FeatureSpec> specs;
   for (nb::handle spec : given) specs.push_back(ToSpec(nb::cast<nb::tuple>(spec)));
   new (parser) ExampleParser(std::move(specs));
-}
-
-// Columns over the caller's memory, checked against what `rows` rows need.
-std::vector<Column> MakeColumns(const ExampleParser& parser, uint64_t rows, const Outputs& out,
-                                const Outputs& present) {
-  const auto& specs = parser.specs();
-  if (out.size() != specs.size() || (!present.empty() && present.size() != specs.size())) {
-    throw std::invalid_argument("out and present must hold an entry per feature");
-  }
-  std::vector<Column> columns(specs.size());
-  for (size_t f = 0; f < specs.size(); ++f) {
-    if (!present.empty() && present[f].has_value()) {
-      if (present[f]->size() != rows) throw std::invalid_argument("present must hold a byte per row");
-      columns[f].present = present[f]->data();
-    }
-    if (!specs[f].dense()) continue;
-    const uint64_t row_size = specs[f].row_size();
-    const uint64_t size = out[f].has_value() ? out[f]->size() : 0;
-    if (!out[f].has_value() ||
-        (row_size == 0 ? size != 0 : size % row_size != 0 || size / row_size != rows)) {
-      throw std::invalid_argument("feature " + std::to_string(f) + ": out must hold " + std::to_string(rows) +
-                                  " rows of " + std::to_string(row_size) + " bytes, got " +
-                                  std::to_string(size) + " bytes");
-    }
-    columns[f].dense = out[f]->data();
-  }
-  return columns;
 }
 
 // Parses `rows` records; `buffer` is what they all lie in, or empty.

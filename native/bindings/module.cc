@@ -13,6 +13,7 @@ void BindRecords(nb::module_& m);
 void BindExample(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
+void BindLeases(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
@@ -24,4 +25,7 @@ NB_MODULE(_native, m) {
   BindRecords(m);
   BindExample(m);
   BindPixels(m);
+  BindLeases(m);
+  BindExample(m);
+  BindRows(m);
 }
