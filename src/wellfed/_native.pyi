@@ -2,7 +2,6 @@
 wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.
 """
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
