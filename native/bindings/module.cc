@@ -26,6 +26,5 @@ NB_MODULE(_native, m) {
   BindExample(m);
   BindPixels(m);
   BindLeases(m);
-  BindExample(m);
   BindRows(m);
 }

@@ -14,12 +14,14 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wellfed.errors import WellfedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOUND_SOMETHING, COULD_NOT_RUN, OUR_BUG = 1, 2, 101
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it.
@@ -36,18 +38,18 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.table = table
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature.
         """Names in the order of the table."""
         return list(self.table)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 -- as above.
         """Loads a command."""
         if name not in self.table:
             return None
         command: click.Command = importlib.import_module(self.table[name][0]).command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- as above.
         """Lists the commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
@@ -102,11 +104,12 @@ def sentence(error: BaseException) -> str:
         "index": ("wellfed.cli.index", "Write the indexes that make records addressable."),
     },
 )
-@click.version_option(package_name="wellfed", message="wellfed %(version)s")
+@click.version_option(sys.modules["wellfed"].__version__, message="wellfed %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def app(debug: bool) -> None:
-    """Pack raw data into TFRecord shards, and look after them.
+    r"""Pack raw data into TFRecord shards, and look after them.
 
+    \b
     Example: wellfed pack images photos/ out/ --name photos --split train=0.9,test=0.1
     """
     del debug  # App reads it from the context.

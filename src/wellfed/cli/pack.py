@@ -16,10 +16,11 @@ from wellfed.cli.main import LazyGroup
     },
 )
 def command() -> None:
-    """Pack raw data into TFRecord shards: shuffled, split, indexed, and whole or not at all.
+    r"""Pack raw data into TFRecord shards: shuffled, split, indexed, and whole or not at all.
 
-    Each kind of raw data is a command of its own; all share the options of packing. A pack that was killed goes on when
-    the same command is run again.
+    Each kind of raw data is a command of its own; all share the options of packing. A pack that was killed goes on
+    when the same command is run again.
 
+    \b
     Example: wellfed pack images photos/ out/ --name photos --split train=0.9,test=0.1
     """

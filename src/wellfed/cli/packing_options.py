@@ -3,109 +3,126 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wellfed.cli import render
 from wellfed.cli.main import FOUND_SOMETHING
 from wellfed.cli.progress import progress_bar
-from wellfed.cli.values import ByteSize, Counts, PictureSize, Shares, Words
-from wellfed.errors import WellfedError
+from wellfed.cli.sections import SectionedCommand, option
+from wellfed.cli.values import byte_size, counts, picture_size, picture_size_or_side, shares, words
 from wellfed.packing import PackOptions, PictureOptions, pack_with, plan_pack
-from wellfed.sources import Source
 
-_OPTIONS = [
-    click.option("--name", help="The data set's name, also in the shards' names. Default: OUT's own name."),
-    click.option(
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wellfed.sources import Source
+
+_packing = functools.partial(option, "Packing")
+_running = functools.partial(option, "Running")
+_picture = functools.partial(option, "Pictures")
+
+_PACKING = [
+    _packing("--name", help="The data set's name, also in the shards' names. Default: OUT's own name."),
+    _packing(
         "--split",
-        type=Shares(),
-        help="Splits and shares, such as train=0.9,test=0.1: by a hash of each item's name, so an item keeps its split. Or "
-        "one name for all. Default: the source's own splits, or train.",
+        type=shares,
+        metavar="NAME=SHARE,...",
+        help="By a hash of each item's name, so that an item keeps its split when others are added. One name alone "
+        "takes all. Default: the source's own splits, or train.",
     ),
-    click.option("--stratify", is_flag=True, help="Take the shares within each class."),
-    click.option("--shards", type=Counts(), help="How many shards each split gets: 8, or train=8,test=1."),
-    click.option("--shard-size", type=ByteSize(), default="256MB", show_default=True, help="About how large a shard is."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of the shuffle. It does not change the splits."),
-    click.option("--shuffle/--no-shuffle", default=True, show_default=True, help="Shuffle exactly, over everything."),
-    click.option(
+    _packing("--stratify", is_flag=True, help="Take the shares within each class."),
+    _packing("--shards", type=counts, metavar="N", help="How many shards each split gets: 8, or train=8,test=1."),
+    _packing(
+        "--shard-size", type=byte_size, metavar="SIZE", default="256MB", show_default=True, help="About this large."
+    ),
+    _packing("--seed", type=int, default=0, show_default=True, help="Of the shuffle; it does not change the splits."),
+    _packing("--shuffle/--no-shuffle", default=True, show_default=True, help="Exactly, over everything."),
+    _packing(
         "--compression",
         type=click.Choice(["none", "GZIP", "ZLIB", "GZIP_SEEKABLE"], case_sensitive=False),
         default="none",
         show_default=True,
         help="GZIP_SEEKABLE is GZIP that wellfed reads at random.",
     ),
-    click.option("--version", "version", help="Such as 1.1.0: packed beside other versions, current when whole."),
-    click.option(
+    _packing("--version", help="Such as 1.1.0: packed beside other versions, and current when whole."),
+    _packing(
         "--layout",
         type=click.Choice(["tfds", "plain"]),
         default="tfds",
         show_default=True,
         help="tfds: names and metadata of TensorFlow Datasets. plain: shards only.",
     ),
-    click.option("--name-pattern", help="Names of plain shards, such as 'data_{shard:05d}.tfrecord'."),
-    click.option(
+    _packing("--name-pattern", metavar="PATTERN", help="Names of plain shards, such as 'data_{shard:05d}.tfrecord'."),
+]
+_RUNNING = [
+    _running(
         "--on-error",
         type=click.Choice(["raise", "skip", "quarantine"]),
         default="raise",
         show_default=True,
-        help="What a bad item does: end the pack, be left out, or be left out and put aside in OUT/.wellfed/quarantine.",
+        help="A bad item ends the pack, is left out, or is also put aside in OUT/.wellfed/quarantine.",
     ),
-    click.option("--overwrite", is_flag=True, help="Replace the data set that is there."),
-    click.option("--workers", type=click.IntRange(min=1), help="How many. Default: one a core."),
-    click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    _running("--overwrite", is_flag=True, help="Replace the data set that is there."),
+    _running("--workers", type=click.IntRange(min=1), help="How many. Default: one a core."),
+    _running("--dry-run", is_flag=True, help="Say what would be written, and write nothing."),
+    _running("--json", "as_json", is_flag=True, help="Print one JSON object."),
 ]
-
-_PICTURE_OPTIONS = [
-    click.option(
+_PICTURES = [
+    _picture(
         "--encoding",
         type=click.Choice(["keep", "jpeg", "png", "raw"]),
         default="keep",
         show_default=True,
-        help="keep stores pictures as they came.",
+        help="keep stores the bytes as they came, raw stores pixels.",
     ),
-    click.option("--channels", type=click.Choice(["rgb", "bgr", "grey"]), help="Turn pictures into these channels."),
-    click.option("--resize", type=PictureSize(single=True), help="HEIGHTxWIDTH, or the shorter side's length. [pixels]"),
-    click.option("--crop", type=PictureSize(single=False), help="HEIGHTxWIDTH from the middle, after --resize. [pixels]"),
-    click.option("--quality", type=click.IntRange(1, 100), default=95, show_default=True, help="Of JPEGs that are encoded."),
-    click.option("--exif", type=click.Choice(["keep", "apply"]), default="keep", show_default=True, help="apply turns upright."),
-    click.option("--fields", type=Words(), default="", help="Store facts too: format,height,width,channels."),
-    click.option("--check", is_flag=True, help="Decode every picture, and refuse those that cannot be."),
+    _picture("--channels", type=click.Choice(["rgb", "bgr", "grey"]), help="Default: those that each picture has."),
+    _picture("--resize", type=picture_size_or_side, metavar="HxW|SIDE", help="SIDE is the shorter one's. [pixels]"),
+    _picture("--crop", type=picture_size, metavar="HxW", help="From the middle, after --resize. [pixels]"),
+    _picture(
+        "--quality", type=click.IntRange(1, 100), default=95, show_default=True, help="Of JPEGs that are encoded."
+    ),
+    _picture(
+        "--exif",
+        type=click.Choice(["keep", "apply"]),
+        default="keep",
+        show_default=True,
+        help="apply turns pictures upright.",
+    ),
+    _picture("--fields", type=words, metavar="FACT,...", default="", help="Store format, height, width, channels too."),
+    _picture("--check", is_flag=True, help="Decode every picture, and refuse those that cannot be."),
 ]
-
-_PACK_NAMES = {"name", "split", "stratify", "shards", "shard_size", "seed", "shuffle", "compression", "version", "layout"}
-_PACK_NAMES |= {"name_pattern", "on_error", "overwrite", "workers", "dry_run", "as_json"}
-_PICTURE_NAMES = {"encoding", "channels", "resize", "crop", "quality", "exif", "fields", "check"}
+_HOW = ("on_error", "overwrite", "workers")
 
 
-def packs(*, pictures: bool) -> Callable[[Callable[..., Source]], Callable[..., None]]:
+def pack_command(name: str, *, pictures: bool) -> Callable[[Callable[..., Source]], click.Command]:
     """Makes a command of a function that makes a source: adds OUT and the options of packing, and packs.
 
     Args:
+      name: The command's name.
       pictures: Whether the source may hold pictures, so that their options are there too.
     """
 
-    def decorate(make_source: Callable[..., Source]) -> Callable[..., None]:
-        @functools.wraps(make_source)
-        def run(out: str, **values: Any) -> None:
-            packing = {name: values.pop(name) for name in _PACK_NAMES}
-            if pictures:
-                packing["pictures"] = {name: values.pop(name) for name in _PICTURE_NAMES}
-            _run(functools.partial(make_source, **values), out, packing)
+    def decorate(make_source: Callable[..., Source]) -> click.Command:
+        own: list[click.Parameter] = list(reversed(getattr(make_source, "__click_params__", [])))
+        arguments = [*(param for param in own if isinstance(param, click.Argument)), click.Argument(["out"])]
+        options = [param for param in own if not isinstance(param, click.Argument)]
+        shared = [*_PACKING, *(_PICTURES if pictures else []), *_RUNNING]
 
-        wrapped: Callable[..., None] = run
-        for option in reversed([*_OPTIONS, *(_PICTURE_OPTIONS if pictures else [])]):
-            wrapped = option(wrapped)
-        return click.argument("out")(wrapped)
+        def run(out: str, **values: Any) -> None:
+            source_values = {param.name: values.pop(param.name) for param in own if param.name}
+            _run(functools.partial(make_source, **source_values), out, values)
+
+        params = [*arguments, *options, *shared]
+        return SectionedCommand(name, callback=run, params=params, help=make_source.__doc__, no_args_is_help=True)
 
     return decorate
 
 
 def _run(make_source: Callable[[], Source], out: str, values: dict[str, Any]) -> None:
-    how = {name: values.pop(name) for name in ("on_error", "overwrite", "workers")}
+    how = {name: values.pop(name) for name in _HOW}
     dry_run, as_json = values.pop("dry_run"), values.pop("as_json")
     options = _options(out, values)
     source = make_source()
@@ -121,12 +138,20 @@ def _run(make_source: Callable[[], Source], out: str, values: dict[str, Any]) ->
 
 def _options(out: str, values: dict[str, Any]) -> PackOptions:
     """Returns the options; what is wrong with them is a usage error."""
+    pictures = {param.name: values.pop(param.name) for param in _PICTURES if param.name in values}
     compression = values.pop("compression").upper()
-    name = values.pop("name") or "".join(c if c.isalnum() else "_" for c in Path(out.rstrip("/")).name).strip("_") or "data"
     try:
-        pictures = PictureOptions(**values.pop("pictures", {}))
-        return PackOptions(name=name, compression="" if compression == "NONE" else compression, pictures=pictures, **values)
+        return PackOptions(
+            name=values.pop("name") or _own_name(out),
+            compression="" if compression == "NONE" else compression,
+            pictures=PictureOptions(**pictures),
+            **values,
+        )
     except ValueError as error:
-        if isinstance(error, WellfedError):
-            raise
         raise click.UsageError(str(error)) from error
+
+
+def _own_name(out: str) -> str:
+    """Returns the name of the folder, as far as it can be part of a file's name."""
+    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in Path(out.rstrip("/")).name)
+    return letters.strip("_") or "data"

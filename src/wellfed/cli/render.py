@@ -30,7 +30,9 @@ def packed(report: PackReport, *, as_json: bool) -> None:
         json_line(asdict(report) | {"ratio": round(report.ratio, 4)})
     else:
         click.echo(f"{report.folder}  {report.name} {report.version}")
-        _table((split, f"{count:,} records in {_shards(report.shards[split])}") for split, count in report.records.items())
+        _table(
+            (split, f"{count:,} records in {_shards(report.shards[split])}") for split, count in report.records.items()
+        )
         ratio = f"{report.ratio:.2f} bytes out for each byte in"
         again = f", {_shards(report.resumed_shards)} of an earlier run" if report.resumed_shards else ""
         click.echo(f"{size(report.bytes_in)} in, {size(report.bytes_out)} out: {ratio}; {report.seconds:.1f} s{again}")
@@ -61,7 +63,9 @@ def plan(found: PackPlan, *, as_json: bool) -> None:
     click.echo(f"{found.folder}  {found.name} {found.version}  (nothing is written)")
     for name, split in found.splits.items():
         first = split.shards[0] + (f" ... {split.shards[-1]}" if len(split.shards) > 1 else "")
-        click.echo(f"  {name}  {split.items:,} items, about {size(split.bytes)}, in {_shards(len(split.shards))}: {first}")
+        click.echo(
+            f"  {name}  {split.items:,} items, about {size(split.bytes)}, in {_shards(len(split.shards))}: {first}"
+        )
         if split.classes:
             shown = [f"{label} {count:,}" for label, count in list(split.classes.items())[:_SHOWN_SKIPPED]]
             more = len(split.classes) - len(shown)

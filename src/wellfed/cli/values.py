@@ -1,98 +1,85 @@
-"""What people type, as values: sizes, shares, pictures' sizes."""
+"""What people type, as values: sizes, shares, pictures' sizes. Each is a click type: text in, value out."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import click
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 
-class ByteSize(click.ParamType):
-    """A number of bytes: 256MB, 64MiB, 1000000."""
+def byte_size(text: str) -> int:
+    """Returns a number of bytes.
 
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Returns the number of bytes."""
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?i?b?)\s*", value.lower())
-        unit = match and (match[2] if match[2] in _UNITS else f"{match[2]}b")
-        if not match or unit not in _UNITS:
-            self.fail(f"expected a size such as 256MB or 64MiB, got {value!r}", param, ctx)
-        return int(float(match[1]) * _UNITS[unit])
+    >>> byte_size("256MB"), byte_size("64MiB"), byte_size("1000000")
+    (256000000, 67108864, 1000000)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?i?b?)\s*", text.lower())
+    unit = match and (match[2] if match[2] in _UNITS else f"{match[2]}b")
+    if not match or unit not in _UNITS:
+        raise click.BadParameter(f"expected a size such as 256MB or 64MiB, got {text!r}")
+    return int(float(match[1]) * _UNITS[unit])
 
 
-class Shares(click.ParamType):
-    """Splits and their shares, train=0.9,test=0.1; or one name for all."""
+def shares(text: str) -> dict[str, float] | str:
+    """Returns splits and their shares, or the one split's name.
 
-    name = "shares"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float] | str:
-        """Returns split to share, or the one split's name."""
-        if not isinstance(value, str) or "=" not in value:
-            return value  # type: ignore[no-any-return]  # a name, or converted before
-        shares: dict[str, float] = {}
-        for part in value.split(","):
-            name, _, share = (piece.strip() for piece in part.partition("="))
-            if name in shares:
-                self.fail(f"split {name!r} is given twice in {value!r}", param, ctx)
-            try:
-                shares[name] = float(share)
-            except ValueError:
-                self.fail(f"expected NAME=SHARE such as train=0.9, got {part!r}", param, ctx)
-        return shares
-
-
-class Counts(click.ParamType):
-    """A number of shards, or one a split: 8, or train=8,test=1."""
-
-    name = "counts"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, int] | int:
-        """Returns the number, or split to number."""
-        if not isinstance(value, str):
-            return value  # type: ignore[no-any-return]  # converted before
+    >>> shares("train=0.9,test=0.1"), shares("train")
+    ({'train': 0.9, 'test': 0.1}, 'train')
+    """
+    if "=" not in text:
+        return text
+    found: dict[str, float] = {}
+    for name, share in _pairs(text):
+        if name in found:
+            raise click.BadParameter(f"split {name!r} is given twice in {text!r}")
         try:
-            if "=" not in value:
-                return int(value)
-            pairs = (part.partition("=") for part in value.split(","))
-            return {name.strip(): int(count) for name, _, count in pairs}
-        except ValueError:
-            self.fail(f"expected a number, or one a split such as train=8,test=1, got {value!r}", param, ctx)
+            found[name] = float(share)
+        except ValueError as error:
+            raise click.BadParameter(f"expected NAME=SHARE such as train=0.9, got {name}={share}") from error
+    return found
 
 
-class PictureSize(click.ParamType):
-    """Height and width of a picture, 224x224; where `single`, also one length of the shorter side."""
+def counts(text: str) -> dict[str, int] | int:
+    """Returns a number of shards, or one a split.
 
-    name = "size"
-
-    def __init__(self, *, single: bool) -> None:
-        self._single = single
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int] | int:
-        """Returns (height, width), or the shorter side."""
-        if not isinstance(value, str):
-            return value  # type: ignore[no-any-return]  # converted before
-        if self._single and value.isdecimal():
-            return int(value)
-        match = re.fullmatch(r"(\d+)x(\d+)", value)
-        if not match:
-            also = " or one number for the shorter side" if self._single else ""
-            self.fail(f"expected HEIGHTxWIDTH such as 224x224{also}, got {value!r}", param, ctx)
-        return int(match[1]), int(match[2])
+    >>> counts("8"), counts("train=8,test=1")
+    (8, {'train': 8, 'test': 1})
+    """
+    try:
+        return {name: int(count) for name, count in _pairs(text)} if "=" in text else int(text)
+    except ValueError as error:
+        due = "expected a number, or one a split such as train=8,test=1"
+        raise click.BadParameter(f"{due}, got {text!r}") from error
 
 
-class Words(click.ParamType):
-    """Words with commas between them."""
+def picture_size(text: str) -> tuple[int, int]:
+    """Returns (height, width).
 
-    name = "words"
+    >>> picture_size("224x112")
+    (224, 112)
+    """
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if not match:
+        raise click.BadParameter(f"expected HEIGHTxWIDTH such as 224x224, got {text!r}")
+    return int(match[1]), int(match[2])
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Returns the words."""
-        return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+def picture_size_or_side(text: str) -> tuple[int, int] | int:
+    """Returns (height, width), or the shorter side's length."""
+    return int(text) if text.isdecimal() else picture_size(text)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Returns the words between commas.
+
+    >>> words("height, width")
+    ('height', 'width')
+    """
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    parts = (part.partition("=") for part in text.split(","))
+    return [(name.strip(), value.strip()) for name, _, value in parts]

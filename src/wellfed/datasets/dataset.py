@@ -71,7 +71,8 @@ def open_dataset(folder: str | os.PathLike[str], *, version: str | None = None) 
 
     Args:
       folder: Path or URL of the data set's folder, or of the folder that holds its versions.
-      version: Which version; None for the current one: the one last packed, or the highest that TensorFlow Datasets wrote.
+      version: Which version; None for the current one: the one last packed, or the highest one that TensorFlow
+        Datasets wrote.
 
     Returns:
       The data set. It holds no open file.

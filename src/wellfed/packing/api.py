@@ -43,16 +43,17 @@ def pack(
 ) -> PackReport:
     """Packs raw data into TFRecord shards, shuffled and split, with index, manifest and metadata.
 
-    The same input, options and seed give the same bytes, on any machine and with any number of workers (compressed shards:
-    the same content). Nothing is a data set before it is whole: shards are staged in `out/.wellfed/pack`, and the manifest
-    is written last. A pack that was killed goes on with its finished shards when it is run again.
+    The same input, options and seed give the same bytes, on any machine and with any number of workers (compressed
+    shards: the same content). Nothing is a data set before it is whole: shards are staged in `out/.wellfed/pack`, and
+    the manifest is written last. A pack that was killed goes on with its finished shards when it is run again.
 
     Args:
       source: The raw data, such as `wf.sources.ClassFolders("photos/")`.
       out: Folder or fsspec URL of the data set. It is made if it is not there.
       name: The data set's name, also in the shards' names: letters, digits and "_".
-      split: Split to share, such as `{"train": 0.9, "test": 0.1}`, by a hash of each item's key: an item keeps its split
-        when others are added. One name puts all items into it. None keeps the source's own splits, or makes "train".
+      split: Split to share, such as `{"train": 0.9, "test": 0.1}`, by a hash of each item's key: an item keeps its
+        split when others are added. One name puts all items into it. None keeps the source's own splits, or makes
+        "train".
       stratify: Take the shares within each class.
       shards: How many shards each split gets, or a mapping for each split its own.
       shard_size: As many shards as give about this many bytes each. [bytes] Used where `shards` is None.

@@ -1,4 +1,4 @@
-"""`pack`: a source to a packed data set. The steps, each in a file of its own:
+"""What a pack will do, decided before the first item is read. The steps are files of their own.
 
 listing -> plan -> (staging: finished shards of an earlier run) -> run -> write ... -> publish
 """

@@ -38,8 +38,8 @@ class PictureOptions:
     """What is done to pictures on their way into the shards. By default nothing: the original bytes are kept.
 
     Attributes:
-      encoding: "keep" stores the bytes as they came (pixels of sources that hold arrays stay pixels); "jpeg" and "png"
-        encode what is not in that format yet; "raw" stores pixels, which needs one size for all.
+      encoding: "keep" stores the bytes as they came (pixels of sources that hold arrays stay pixels); "jpeg" and
+        "png" encode what is not in that format yet; "raw" stores pixels, which needs one size for all.
       channels: Turn pictures into RGB, BGR (with "raw" only) or grey; None keeps what each has.
       resize: (height, width), or the shorter side's length. [pixels] None keeps each size.
       crop: (height, width) cut from the middle, after resizing. [pixels]
@@ -84,15 +84,16 @@ class PackOptions:
 
     Attributes:
       name: The data set's name, also in the shards' names: letters, digits and "_".
-      split: Split to share, such as `{"train": 0.9, "test": 0.1}`; one name for all; None for the source's own splits, or
-        "train" where it has none.
+      split: Split to share, such as `{"train": 0.9, "test": 0.1}`; one name for all; None for the source's own splits,
+        or "train" where it has none.
       stratify: Take the shares within each class, not over all.
       shards: How many shards each split gets; a mapping for each split its own.
       shard_size: As many shards as give about this many bytes each. [bytes] Used where `shards` is None.
       seed: Of the shuffle.
       shuffle: Whether the listing is shuffled, exactly and as a whole.
       compression: "", "GZIP", "ZLIB", or "GZIP_SEEKABLE": GZIP that wellfed reads at random.
-      version: Such as "1.1.0": in a folder of its own in `out`, beside other versions. None: in `out` itself, as "1.0.0".
+      version: Such as "1.1.0": in a folder of its own in `out`, beside other versions. None: in `out` itself, as
+        "1.0.0".
       layout: "tfds" names shards and writes metadata as TensorFlow Datasets does; "plain" writes shards only.
       name_pattern: Names of the shards of a plain layout, with {name}, {split}, {shard} and {shards}.
       pictures: What is done to pictures.

@@ -194,7 +194,7 @@ class Packer:
     def _keep(self, error: BaseException) -> bool:
         """Says whether shards are finished that the next run can take up; notes it on the error."""
         kept = len(finished(self._folder, self._job.files))
-        if kept and self._began_here:
+        if kept:
             error.add_note(
                 f"{kept} of {len(self._job.files)} shards are finished and kept: run it again with the same input and "
                 "options to go on."

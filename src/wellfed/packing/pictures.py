@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from wellfed.datasets import FeatureType
     from wellfed.packing.options import PictureOptions
 
 _CHANNELS = {"rgb": 3, "bgr": 3, "grey": 1, None: 0}
-_FIELD_TYPES = {"format": Text(), "height": Scalar(), "width": Scalar(), "channels": Scalar()}
+_FIELD_TYPES: dict[str, FeatureType] = {"format": Text(), "height": Scalar(), "width": Scalar(), "channels": Scalar()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,10 @@ def prepare_picture(value: Any, options: PictureOptions) -> tuple[Any, Facts]:
             pixels = pixels[:, :, ::-1]  # Sources give RGB.
         elif channels and pixels.shape[-1] != channels:
             # Between grey and colour by the one way there is: through an encoded picture.
-            return prepare_picture(image.encode_image(pixels, "png"), replace(options, encoding=_kept(options, "raw")))
+            return prepare_picture(
+                image.encode_image(pixels, "png"),
+                replace(options, encoding="raw" if options.encoding == "keep" else options.encoding),
+            )
         return _store(pixels, _kept(options, "raw"), options)
     info = image.image_info(value)
     if info.gzip:  # 26 pictures of ImageNet are; nothing but wellfed reads them so.
@@ -128,12 +132,14 @@ def stored_schema(schema: Schema, options: PictureOptions, sample: Mapping[str, 
         raise PackError(f"fields need one picture an item, the source has {len(names)}", "pack")
     if taken := [name for name in options.fields if name in schema]:
         raise PackError(f"the source has a feature {taken[0]!r} of its own: leave it out of fields", "pack")
-    types = {}
+    types: dict[str, FeatureType] = {}
     for name in names:
         kind = schema[name]
         assert isinstance(kind, Image)
         types[name] = _stored_type(kind, options, sample.get(name))
-    return schema.replace(types | {name: _FIELD_TYPES[name] for name in options.fields}), PictureWork(names, options)
+    return schema.replace({**types, **{name: _FIELD_TYPES[name] for name in options.fields}}), PictureWork(
+        names, options
+    )
 
 
 def narrowed_schema(schema: Schema, seen: Mapping[str, Facts]) -> Schema:
@@ -160,7 +166,7 @@ def _differs(info: image.ImageInfo, target: str, options: PictureOptions) -> boo
         or options.resize is not None
         or options.crop is not None
         or options.channels == "bgr"
-        or (channels != 0 and info.channels != channels)
+        or channels not in {0, info.channels}
         or (options.exif == "apply" and info.orientation != 1)
     )
 
@@ -182,9 +188,10 @@ def _resized(pixels: NDArray[Any], size: tuple[int, int] | int | None) -> NDArra
     if size is None or size == (height, width):
         return pixels
     # Averaging loses no detail on the way down; on the way up there is nothing to average.
-    method = "area" if size[0] <= height and size[1] <= width else "bilinear"
-    resized = image.resize(pixels, size, method)
-    return np.clip(np.rint(resized), 0, np.iinfo(pixels.dtype).max).astype(pixels.dtype)
+    method: Literal["area", "bilinear"] = "area" if size[0] <= height and size[1] <= width else "bilinear"
+    resized = np.rint(image.resize(pixels, size, method))
+    stored: NDArray[Any] = np.clip(resized, 0, np.iinfo(pixels.dtype).max).astype(pixels.dtype)
+    return stored
 
 
 def _cropped(pixels: NDArray[Any], size: tuple[int, int] | None) -> NDArray[Any]:
@@ -198,7 +205,9 @@ def _cropped(pixels: NDArray[Any], size: tuple[int, int] | None) -> NDArray[Any]
 
 
 def _stored_type(kind: Image, options: PictureOptions, sample: Any) -> Image:
-    if (isinstance(sample, np.ndarray) and options.encoding in ("keep", "raw")) or (options.encoding == "raw" and sample is not None):
+    if (isinstance(sample, np.ndarray) and options.encoding in ("keep", "raw")) or (
+        options.encoding == "raw" and sample is not None
+    ):
         _, facts = prepare_picture(sample, options)
     else:
         return Image((None, None, _CHANNELS[options.channels] or kind.shape[2]), kind.dtype)

@@ -43,7 +43,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """The time that is left at the rate so far; None before there is a rate. [s]"""
+        """Returns the seconds that are left at the rate so far; None before there is a rate."""
         done = self.items - self.resumed_items
         return (self.total_items - self.items) * self.seconds / done if done else None
 
@@ -81,5 +81,5 @@ class Counters:
 
     @property
     def stopped(self) -> bool:
-        """Whether `stop` was called."""
+        """Says whether `stop` was called."""
         return bool(self._rows[0, 0])

@@ -129,7 +129,7 @@ def run_tasks(
                 elif attempts[number] < _ATTEMPTS and _may_help(error):
                     waiting.append(number)
                 else:
-                    raise _explained(error)
+                    raise _explained(error)  # noqa: TRY301 -- stopping the others is the same for every end.
             tick()
     except BaseException:  # Ctrl-C too: workers must not go on behind the user's back.
         stop()

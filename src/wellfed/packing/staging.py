@@ -40,6 +40,9 @@ _IN_USE_ERRNOS = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.ENOENT}
 _IN_USE = "another pack is writing here now: wait for it, or choose another folder"
 
 
+Content = bytes  # Within the class below `bytes` is a number of them.
+
+
 @dataclass(frozen=True, slots=True)
 class ShardResult:
     """What a finished shard holds.
@@ -62,12 +65,12 @@ class ShardResult:
     skipped: tuple[SkippedItem, ...] = ()
     pictures: Mapping[str, Facts] | None = None
 
-    def to_json(self) -> bytes:
+    def to_json(self) -> Content:
         """Returns the result as JSON."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
-    def from_json(cls, content: bytes) -> ShardResult:
+    def from_json(cls, content: Content) -> ShardResult:
         """Returns the result that `to_json` wrote."""
         values = json.loads(content)
         values["skipped"] = tuple(SkippedItem(**item) for item in values["skipped"])
@@ -119,8 +122,8 @@ def check_plan(folder: Folder, plan: Mapping[str, Any], *, restart: bool) -> Non
             return
         if not restart:
             raise PackError(
-                f"a pack that began here differs: {_difference(before, due)}. Run it with the same input and options to "
-                "go on, or with overwrite=True (--overwrite) to begin again",
+                f"a pack that began here differs: {_difference(before, due)}. Run it with the same input and options "
+                "to go on, or with overwrite=True (--overwrite) to begin again",
                 folder.path,
             )
         started = [note.removesuffix(".json") for note in folder.names(f"{STAGING}/done")]
