@@ -26,8 +26,9 @@ NB_MODULE(_native, m) {
   BindMappingGuard(m);
   BindMappedFile(m);
   BindRecords(m);
-  BindLeases(m);
   BindExample(m);
+  BindPixels(m);
+  BindLeases(m);
   BindRows(m);
   BindExampleEncode(m);
   BindExampleScan(m);

@@ -24,10 +24,10 @@ class Folder(Protocol):
     path: str
 
     def full(self, name: str) -> str:
-        """The path or URL of a file in it."""
+        """Returns the path or URL of a file in it."""
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of a file; None where there is none."""
+        """Returns the bytes of a file, or None where there is none."""
 
     def write(self, name: str, content: bytes) -> None:
         """Puts a file there, whole, in place of an older one; makes the folders it needs."""
@@ -42,10 +42,10 @@ class Folder(Protocol):
         """Removes a file or a folder with all it holds; nothing where there is none."""
 
     def names(self, under: str = "") -> list[str]:
-        """The names of the files and folders in a folder of it, sorted; empty where there is none."""
+        """Returns the names of what is in a folder of it, sorted; none where there is no such folder."""
 
     def size(self, name: str) -> int | None:
-        """A file's size; None where there is none. [bytes]"""
+        """Returns a file's size in bytes, or None where there is none."""
 
 
 def open_folder(path: str | os.PathLike[str]) -> Folder:
@@ -104,7 +104,7 @@ class LocalFolder:
     def names(self, under: str = "") -> list[str]:
         """See `Folder`."""
         try:
-            return sorted(os.listdir(self._root / under))
+            return sorted(place.name for place in (self._root / under).iterdir())
         except FileNotFoundError:
             return []
 

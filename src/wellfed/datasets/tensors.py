@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from wellfed import example
-from wellfed.datasets.feature_types import (
-    ClassLabel,
-    FeatureType,
-    Scalar,
+from wellfed.datasets.feature_types import ClassLabel, FeatureType, Scalar
+from wellfed.datasets.storage import (
     Shape,
     check_shape,
     checked_shape,

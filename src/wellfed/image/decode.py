@@ -117,6 +117,16 @@ def decode(data: Encoded, options: DecodeOptions, at_least: tuple[int, int] | No
     return pixels
 
 
+def jpeg_size(data: Encoded, options: DecodeOptions) -> tuple[int, int] | None:
+    """Height and width that a JPEG has when decoded at full size; None for any other format."""
+    view = unwrap_gzip(as_view(data))
+    if sniff_format(view) != "jpeg":
+        return None
+    height, width, _ = jpeg.stored_shape(view)
+    turned = options.exif == "apply" and jpeg.read_header(view).orientation >= 5
+    return (width, height) if turned else (height, width)
+
+
 def _decode_jpeg(view: memoryview, options: DecodeOptions, at_least: tuple[int, int] | None) -> npt.NDArray[np.uint8]:
     height, width, stored = jpeg.stored_shape(view)
     _check_pixels(height, width, 1, options)

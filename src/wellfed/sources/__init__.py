@@ -2,12 +2,14 @@
 
 from wellfed.sources.base import ListedSource, Scan, Source
 from wellfed.sources.folders import ClassFolders
+from wellfed.sources.listfile import ListFile
 from wellfed.sources.listing import JoinedKeys, Listing, ListingBuilder, NumberedKeys, Skipped
 from wellfed.sources.mnist import Mnist
 
 __all__ = [
     "ClassFolders",
     "JoinedKeys",
+    "ListFile",
     "ListedSource",
     "Listing",
     "ListingBuilder",
