@@ -237,7 +237,8 @@ class Text:
     def encode(self, name: str, value: Any) -> dict[str, Any]:
         """Takes `str`, or bytes that are UTF-8 already."""
         if isinstance(value, str):
-            return {name: value.encode()}
+            # File names that are no UTF-8 keep their bytes.
+            return {name: value.encode("utf-8", "surrogateescape")}
         if isinstance(value, bytes):
             try:
                 value.decode()

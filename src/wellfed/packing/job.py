@@ -118,7 +118,7 @@ class Job:
             seed=self.options.seed if self.options.shuffle else None,
             options=self.options.to_json(),
             listing=self.listing.fingerprint(),
-            skipped=skipped,
+            skipped=tuple(skipped),
         )
 
     def preview(self, folder: str) -> PackPlan:
