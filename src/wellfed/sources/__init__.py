@@ -8,6 +8,7 @@ from wellfed.sources.folders import ClassFolders
 from wellfed.sources.listfile import ListFile
 from wellfed.sources.listing import JoinedKeys, Listing, ListingBuilder, NumberedKeys, Skipped
 from wellfed.sources.mnist import Mnist
+from wellfed.sources.parquet import Parquet
 
 __all__ = [
     "Cifar",
@@ -21,6 +22,7 @@ __all__ = [
     "ListingBuilder",
     "Mnist",
     "NumberedKeys",
+    "Parquet",
     "Scan",
     "Skipped",
     "Source",

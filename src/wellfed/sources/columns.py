@@ -22,6 +22,8 @@ _INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)", re.ASCII)
 _FLOAT = re.compile(
     r"[+-]?((\d+\.\d*|\.\d+)([eE][+-]?\d+)?|\d+[eE][+-]?\d+|inf|infinity|nan)", re.ASCII | re.IGNORECASE
 )
+# In cells that Python takes for floats: what CSV has not, such as 1_000, and what is a name, such as 007.
+_ODD = re.compile(r"[^0-9.eE+,-]|(?:^|,)[+-]?0\d")
 BOOLS = {"true": True, "false": False}
 _MIN, _MAX = -(2**63), 2**63 - 1
 # float32 holds every integer up to here.
@@ -38,20 +40,27 @@ class TextColumn:
 
     def see(self, cells: Sequence[str]) -> None:
         """Takes the next cells."""
-        if self._kind == "text" or not cells:
+        if self._kind == "text":
             return
-        if self._kind in ("", "int"):
-            try:
-                numbers = list(map(int, cells))
-            except ValueError:
-                pass
-            else:  # Most columns of integers end here, at the speed of `map`.
-                low, high = min(numbers), max(numbers)
-                if list(map(str, numbers)) == list(cells) and low >= _MIN and high <= _MAX:
-                    self._kind, self._largest = "int", max(self._largest, high, -low)
-                    return
-        for cell in cells:
-            self._see(cell.strip())
+        filled = [cell for cell in cells if cell]
+        self._has_empty |= len(filled) < len(cells)
+        if filled and not self._see_numbers(filled):
+            for cell in filled:
+                self._see(cell.strip())
+
+    def _see_numbers(self, cells: list[str]) -> bool:
+        """Takes cells that are all plain numbers, at the speed of `map`; most columns of numbers end here."""
+        try:
+            if self._kind == "float":
+                return bool(list(map(float, cells))) and not _ODD.search(",".join(cells))
+            numbers = list(map(int, cells))
+        except ValueError:
+            return False
+        low, high = min(numbers), max(numbers)
+        if self._kind not in ("", "int") or list(map(str, numbers)) != cells or low < _MIN or high > _MAX:
+            return False
+        self._kind, self._largest = "int", max(self._largest, high, -low)
+        return True
 
     def _see(self, cell: str) -> None:
         if not cell:
