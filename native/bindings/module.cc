@@ -11,6 +11,7 @@ void BindMappingGuard(nb::module_& m);
 void BindExample(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
+void BindPng(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
@@ -19,4 +20,5 @@ NB_MODULE(_native, m) {
   BindPermute(m);
   BindMappingGuard(m);
   BindPixels(m);
+  BindPng(m);
 }

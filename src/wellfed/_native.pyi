@@ -116,3 +116,18 @@ def pixel_implementations() -> list[str]:
     """
     The implementations of the pixel pass that this machine runs, slowest first.
     """
+
+PNG_OK: int = 0
+
+PNG_BAD_FILTER: int = 1
+
+PNG_BAD_SIZE: int = 2
+
+def png_scanline_bytes(height: int, width: int, bit_depth: int, samples: int, interlaced: bool) -> int:
+    """Bytes of all scanlines of such a PNG, with their filter types."""
+
+def unfilter_png(scanlines: Buffer, height: int, width: int, bit_depth: int, samples: int, interlaced: bool) -> tuple:
+    """
+    (status, array (height, width, samples)) of inflated scanlines: uint8, or uint16 for 16 bits; values of
+    less than 8 bits stay as they are. The GIL is released.
+    """
