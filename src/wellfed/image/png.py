@@ -30,7 +30,6 @@ _SAMPLES = {_GREY: 1, _RGB: 3, _PALETTE: 1, _GREY_ALPHA: 2, _RGB_ALPHA: 4}
 _DEPTHS = {_GREY: (1, 2, 4, 8, 16), _PALETTE: (1, 2, 4, 8)}  # The others: 8 and 16.
 # A wrong checksum of another chunk says nothing about the pixels.
 _CHECKED = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"}
-_StreamError: type[Exception] = isal_zlib.error
 _CHUNK = struct.Struct(">I4s")
 
 
@@ -80,7 +79,7 @@ def samples(picture: Png, content: bytes | memoryview) -> npt.NDArray[Any]:
     try:
         # One byte more than due, so that the stream runs into its checksum.
         scanlines = stream.decompress(content, size + 1)
-    except _StreamError as error:
+    except isal_zlib.error as error:  # type: ignore[misc]  # isal's stub calls the class an instance.
         raise ImageError(f"the PNG's pixels are damaged: {error}") from error
     if len(scanlines) < size or not (stream.eof or len(scanlines) > size):
         raise ImageError(f"the PNG's pixels end after {len(scanlines)} bytes of {size}")
@@ -198,7 +197,8 @@ def _alpha(picture: Png, pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         alphas = np.full(256, opaque, np.uint8)
         if table is not None:
             alphas[: min(len(table), 256)] = table[:256]
-        return alphas[pixels]
+        looked_up: npt.NDArray[np.uint8] = alphas[pixels]
+        return looked_up
     alpha = np.full((*pixels.shape[:2], 1), opaque, pixels.dtype)
     if table is not None and len(table) == 2 * pixels.shape[-1]:
         key = np.frombuffer(table, ">u2").astype(np.int64)
