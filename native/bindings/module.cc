@@ -12,6 +12,7 @@ void BindExample(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
 void BindPng(nb::module_& m);
+void BindLeases(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
@@ -21,4 +22,7 @@ NB_MODULE(_native, m) {
   BindMappingGuard(m);
   BindPixels(m);
   BindPng(m);
+  BindLeases(m);
+  BindExample(m);
+  BindRows(m);
 }
