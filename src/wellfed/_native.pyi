@@ -2,6 +2,7 @@
 wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -131,3 +132,93 @@ def unfilter_png(scanlines: Buffer, height: int, width: int, bit_depth: int, sam
     (status, array (height, width, samples)) of inflated scanlines: uint8, or uint16 for 16 bits; values of
     less than 8 bits stay as they are. The GIL is released.
     """
+
+class LeasePool:
+    """
+    Memory for batches that comes back when the last array over it dies; it outlives the pool. At most `max_free_bytes` of returned memory are kept.
+    """
+
+    def __init__(self, max_free_bytes: int) -> None: ...
+    def take(self, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+        """
+        A writable array of `size` uninitialised bytes, aligned to 64. Never waits.
+        """
+
+    @property
+    def leased_bytes(self) -> int:
+        """Bytes of memory that arrays hold now."""
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes of returned memory that wait for use."""
+
+class ExampleParser:
+    """Parses Examples into columns. Immutable; threads may share it."""
+
+    def __init__(self, specs: list) -> None:
+        """
+        `specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) each;
+        the default is None, the bytes of a row, or a list of byte strings.
+        """
+
+    def parse(
+        self,
+        data: Buffer,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
+    ) -> tuple:
+        """
+        Parses record i, the `sizes[i]` bytes of `data` at `starts[i]`, into row i. `out` has, per spec, the
+        uint8 memory of a dense column, or None; `present`, a 1 per row, or None.
+        Returns (columns, None), or (None, (status, feature, row, offset, found kind, length)). A column is
+        None (it went to `out`), (values, row_splits), (data, starts, sizes), or (data, starts, sizes,
+        row_splits); its `data` is None where the strings lie in the `data` given.
+        """
+
+    def parse_list(
+        self,
+        records: list,
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
+    ) -> tuple:
+        """The same for a list of bytes-like records; strings are copied."""
+
+class ShardSet:
+    """
+    Records of many mapped files as rows that are read at random. Keeps the buffers given; immutable, so threads may share it.
+    """
+
+    def __init__(self, shards: list) -> None:
+        """
+        `shards`: (the file's bytes, uint64 offsets of its records' headers) each.
+        """
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+
+    def parse(
+        self,
+        rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        parser: ExampleParser,
+        check: bool,
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+    ) -> tuple:
+        """
+        Reads `rows` (uint64) in that order, proves their sums and parses them. Returns (columns, None) as
+        `ExampleParser.parse` does, with strings copied, or (None, (frame status, position in `rows`, shard,
+        record in the shard, offset, parse error)). `check` covers the payload's sum; the header's is always
+        proved.
+        """
+
+    def read(
+        self,
+        rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        check: bool,
+    ) -> tuple:
+        """
+        Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end to
+        end, or (None, error) as `parse`.
+        """
