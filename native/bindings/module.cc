@@ -16,6 +16,7 @@ void BindExampleScan(nb::module_& m);
 void BindSequence(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
+void BindPng(nb::module_& m);
 void BindLeases(nb::module_& m);
 
 NB_MODULE(_native, m) {
@@ -33,4 +34,9 @@ NB_MODULE(_native, m) {
   BindExampleEncode(m);
   BindExampleScan(m);
   BindSequence(m);
+  BindPixels(m);
+  BindPng(m);
+  BindLeases(m);
+  BindExample(m);
+  BindRows(m);
 }
