@@ -53,12 +53,13 @@ enum class WireType : uint32_t {
   kVarint = 0,
   kFixed64 = 1,
   kLength = 2,
-  kGroupStart = 3,  // Groups are refused: no Example has them, and TensorFlow's parser refuses them too.
+  kGroupStart = 3,
   kGroupEnd = 4,
   kFixed32 = 5,
 };
 
 inline constexpr int kMaxVarintSize = 10;
+inline constexpr int kMaxGroupDepth = 100;  // protobuf's own limit.
 
 constexpr uint32_t MakeTag(uint32_t field, WireType type) { return field << 3 | static_cast<uint32_t>(type); }
 constexpr uint32_t TagField(uint32_t tag) { return tag >> 3; }
@@ -99,12 +100,12 @@ class Cursor {
     return ReadLongVarint(value);
   }
 
-  // A tag: a varint below 2^32 whose field number is not 0.
+  // A tag: a varint of at most 5 bytes, below 2^32, whose field number is not 0.
   bool ReadTag(uint32_t* tag) {
     uint64_t value;
     const uint8_t* const start = at_;
     if (!ReadVarint(&value)) return false;
-    if (value > UINT32_MAX || value < 8) {
+    if (at_ - start > 5 || value > UINT32_MAX || value < 8) {
       at_ = start;
       return false;
     }
@@ -140,6 +141,9 @@ class Cursor {
     return true;
   }
 
+  // REQUIRES: size <= left().
+  void Advance(size_t size) { at_ += size; }
+
   // A nested message: as ReadBytes.
   bool ReadMessage(Cursor* message) {
     std::span<const uint8_t> bytes;
@@ -148,8 +152,18 @@ class Cursor {
     return true;
   }
 
-  // Passes over the value of a field whose tag was just read. False also for groups and unknown wire types.
+  // Passes over the value of a field whose tag was just read; a group with all that is in it, as protobuf
+  // does. False also for unknown wire types and for a group's end without its start.
   bool SkipValue(uint32_t tag) {
+    if (TagType(tag) != WireType::kGroupStart) return SkipScalar(tag);
+    const uint8_t* const start = at_;
+    if (SkipGroup(TagField(tag))) return true;
+    at_ = start;
+    return false;
+  }
+
+ private:
+  bool SkipScalar(uint32_t tag) {
     uint64_t number;
     std::span<const uint8_t> bytes;
     switch (TagType(tag)) {
@@ -168,7 +182,24 @@ class Cursor {
     }
   }
 
- private:
+  bool SkipGroup(uint32_t field) {
+    uint32_t open[kMaxGroupDepth] = {field};
+    int depth = 1;
+    while (depth > 0) {
+      uint32_t tag;
+      if (!ReadTag(&tag)) return false;
+      if (TagType(tag) == WireType::kGroupStart) {
+        if (depth == kMaxGroupDepth) return false;
+        open[depth++] = TagField(tag);
+      } else if (TagType(tag) == WireType::kGroupEnd) {
+        if (open[--depth] != TagField(tag)) return false;
+      } else if (!SkipScalar(tag)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   bool ReadLongVarint(uint64_t* value) {
     uint64_t result = 0;
     const uint8_t* at = at_;
