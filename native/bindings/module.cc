@@ -8,6 +8,8 @@ void BindCrc32c(nb::module_& m);
 void BindFraming(nb::module_& m);
 void BindPermute(nb::module_& m);
 void BindMappingGuard(nb::module_& m);
+void BindMappedFile(nb::module_& m);
+void BindRecords(nb::module_& m);
 void BindExample(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
@@ -19,6 +21,8 @@ NB_MODULE(_native, m) {
   BindFraming(m);
   BindPermute(m);
   BindMappingGuard(m);
+  BindMappedFile(m);
+  BindRecords(m);
   BindLeases(m);
   BindExample(m);
   BindRows(m);
