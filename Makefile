@@ -81,21 +81,45 @@ build/.wheel: .venv/.build-tools $(PACKAGE)
 
 # --- Checks ------------------------------------------------------------------------------------------------------
 
-.PHONY: check
-check: setup ## Format, lint, types, arrows, spelling, stubs, docstrings, sizes, docs, fast tests.
+CHECKS := format lint types arrows spelling native-format stub docstrings sizes docs fast-tests
+.PHONY: check $(CHECKS:%=check-%)
+check: $(CHECKS:%=check-%) ## Format, lint, types, arrows, spelling, stub, docstrings, sizes, docs, fast tests (-k for all).
+$(CHECKS:%=check-%): setup
+
+check-format:
 	$(BIN)/ruff format --check .
+
+check-lint:
 	$(call looked,ruff,$(PY_FILES))
 	$(BIN)/ruff check --quiet .
+
+check-types:
 	$(BIN)/mypy
+
+check-arrows:
 	$(BIN)/lint-imports
+
+check-spelling:
 	$(call looked,codespell,$(TEXT_FILES))
 	$(BIN)/codespell $(TEXT_FILES)
+
+check-native-format:
 	$(call looked,clang-format,$(CC_FILES))
 	$(BIN)/clang-format --dry-run -Werror $(CC_FILES)
+
+check-stub:
 	$(PY) scripts/stub.py --check
+
+check-docstrings:
 	$(PY) scripts/check_docstrings.py
+
+check-sizes:
 	$(PY) scripts/check_sizes.py
+
+check-docs:
 	$(PY) scripts/check_docs.py
+
+check-fast-tests:
 	$(BIN)/pytest --quiet tests/tools $(wildcard tests/test_*.py)
 
 .PHONY: fix
