@@ -177,9 +177,10 @@ soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; not
 
 # --- The rest ----------------------------------------------------------------------------------------------------
 
+BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali grain tfrecord,$(PEERS))
 .PHONY: bench
-bench: setup .venvs/tensorflow/.wellfed ## Time wellfed beside TensorFlow (ROWS=..., PAIRS=5, PEERS=all).
-	$(PY) benchmarks/run.py --pairs $(PAIRS) $(ROWS)
+bench: setup .venvs/tensorflow/.wellfed $(BENCH_PEERS:%=.venvs/%/.made) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
+	$(PY) benchmarks/run.py $(ROWS) --pairs $(PAIRS) --peers $(BENCH_PEERS)
 
 .PHONY: docs
 docs: setup ## Build the reference pages in build/docs.

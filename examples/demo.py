@@ -31,7 +31,7 @@ COMMANDS = (
     f"wellfed head {OUT}",
     f"wellfed schema {OUT}",
 )
-EPOCHS = 4
+EPOCHS = 6
 BATCH = 64
 LEAST_ACCURACY = 0.93
 
@@ -51,9 +51,9 @@ def run(command: str) -> None:
 class Classifier:
     """One hidden layer, trained by stochastic gradient descent: just enough to read digits."""
 
-    def __init__(self, hidden: int = 128, rate: float = 0.1) -> None:
+    def __init__(self, hidden: int = 256) -> None:
         random = np.random.default_rng(0)
-        self.rate = rate
+        self.rate = 0.0
         self.w1 = (random.standard_normal((784, hidden)) * np.sqrt(2 / 784)).astype(np.float32)
         self.w2 = (random.standard_normal((hidden, 10)) * np.sqrt(2 / hidden)).astype(np.float32)
         self.b1, self.b2 = np.zeros(hidden, np.float32), np.zeros(10, np.float32)
@@ -100,6 +100,7 @@ def train() -> float:
     accuracy = 0.0
     for epoch in range(EPOCHS):
         digits, start = 0, time.perf_counter()
+        classifier.rate = 0.5 * (1 - epoch / EPOCHS)
         loader = iter(dataset)
         for batch in loader:
             classifier.learn(batch["image"], batch["label"])
@@ -121,7 +122,7 @@ def fingerprints(batches: Iterator[dict[str, np.ndarray]]) -> Iterator[bytes]:
 
 
 def stop_and_resume() -> int:
-    """Stops in the middle of an epoch and goes on from the saved state; returns how many digits were lost or repeated."""
+    """Stops in mid-epoch and goes on from the saved state; returns how many digits were lost or repeated."""
     say("\nStopping in the middle of an epoch and going on from the saved state:")
     due = list(fingerprints(training_set().epoch(0)))
 
