@@ -21,7 +21,9 @@ PAIRS ?= 5
 BIN := .venv/bin
 PY := $(BIN)/python
 PIP := -m pip install --quiet --constraint requirements/constraints.txt
-CMAKE = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DWELLFED_PYTHON=OFF
+CMAKE = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
+  -DWELLFED_PYTHON=OFF
+SANITIZE := -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWELLFED_SANITIZE=address,undefined
 
 NATIVE := CMakeLists.txt $(wildcard native/*.cc native/*.h native/*/*.cc native/*/*.h)
 PACKAGE := pyproject.toml README.md LICENSE $(NATIVE) $(shell find src -name '*.py' -o -name '*.pyi' -o -name py.typed)
@@ -139,9 +141,9 @@ test-native: setup
 	$(CMAKE) -B build/native -DCMAKE_BUILD_TYPE=Release -DWELLFED_NATIVE_TESTS=ON
 	$(BIN)/cmake --build build/native
 	$(BIN)/ctest --test-dir build/native --output-on-failure --no-tests=error
-	$(CMAKE) -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWELLFED_NATIVE_TESTS=ON -DWELLFED_SANITIZE=address,undefined
-	$(BIN)/cmake --build build/asan
-	$(BIN)/ctest --test-dir build/asan --output-on-failure --no-tests=error
+	$(CMAKE) -B build/sanitize $(SANITIZE) -DWELLFED_NATIVE_TESTS=ON
+	$(BIN)/cmake --build build/sanitize
+	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
 	$(BIN)/pytest tests src --ignore=tests/parity --doctest-modules
@@ -161,15 +163,18 @@ test-tfds: .venvs/tfds/.wellfed
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
 	.venvs/sanitize/bin/python -m pip uninstall --quiet --yes wellfed
 	.venvs/sanitize/bin/python $(PIP) --config-settings cmake.define.WELLFED_SANITIZE=address,undefined \
-	  --config-settings build-dir=build/sanitize '.[test]'
-	LD_PRELOAD=$$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+	  --config-settings build-dir=build/sanitize-python '.[test]'
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  .venvs/sanitize/bin/pytest tests/native tests/io tests/example
 
 .PHONY: fuzz
 fuzz: setup ## Run each fuzz target for TIME=60 seconds under ASan and UBSan.
-	$(CMAKE) -B build/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWELLFED_FUZZ=ON -DWELLFED_SANITIZE=address,undefined
+	$(CMAKE) -B build/fuzz $(SANITIZE) -DWELLFED_FUZZ=ON
 	$(BIN)/cmake --build build/fuzz
-	$(PY) scripts/fuzz.py --seconds $(TIME)
+	rm -rf build/fuzz/corpus && cp -r native/fuzz/corpus build/fuzz/corpus
+	@targets=(build/fuzz/*_fuzz); for target in "$${targets[@]}"; do \
+	  $$target -max_total_time=$(TIME) -artifact_prefix=build/ build/fuzz/corpus/$$(basename $$target _fuzz); done; \
+	echo "fuzz: $${#targets[@]} targets, $(TIME) s each"
 
 .PHONY: soak
 soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; nothing may grow.
