@@ -8,8 +8,8 @@
 namespace wellfed {
 namespace {
 
-constexpr uint8_t kField1 = MakeTag(1, kLength);
-constexpr uint8_t kField2 = MakeTag(2, kLength);
+constexpr uint8_t kField1 = MakeTag(1, WireType::kLength);
+constexpr uint8_t kField2 = MakeTag(2, WireType::kLength);
 
 // Orders of more map entries than this are not remembered; longer records are still read, by look-up.
 constexpr size_t kMaxGuesses = 4096;
@@ -49,7 +49,8 @@ inline bool StartsWith(const uint8_t* p, size_t left, const uint8_t* prefix, siz
 inline bool ReadOneInt(const uint8_t* p, const uint8_t* end, uint8_t* out) {
   const size_t size = static_cast<size_t>(end - p);
   if (size < 5 || size > 12) return false;
-  if (p[0] != MakeTag(3, kLength) || p[1] != size - 2 || p[2] != kField1 || p[3] != size - 4) return false;
+  if (p[0] != MakeTag(3, WireType::kLength) || p[1] != size - 2 || p[2] != kField1 || p[3] != size - 4)
+    return false;
   const size_t bytes = size - 4;
   // The 8 bytes that end where the varint ends; those before it are shifted out.
   uint64_t x = LoadLE64(end - 8) >> (64 - 8 * bytes);
@@ -69,10 +70,10 @@ inline bool ReadUsual(const FeatureSpec& spec, std::span<const uint8_t> value, u
   uint8_t* dense = spec.dense() ? column->dense + row * spec.row_size() : nullptr;
   if (spec.kind == Kind::kInt64 && dense != nullptr && spec.count == 1 && ReadOneInt(p, end, dense))
     return true;
-  if (*p != MakeTag(static_cast<uint32_t>(spec.kind), kLength)) return false;
+  if (*p != MakeTag(static_cast<uint32_t>(spec.kind), WireType::kLength)) return false;
   Cursor list(p + 1, end);
   uint64_t size;
-  if (!list.Varint(&size) || size != list.left()) return false;
+  if (!list.ReadVarint(&size) || size != list.left()) return false;
   FeatureReader reader(spec, column, dense);
   if (!reader.ReadList(list)) return false;
   switch (spec.layout) {
@@ -151,14 +152,14 @@ bool ExampleParser::ParseUsual(std::span<const uint8_t> record, uint64_t row, Sc
   if (record.empty() || record[0] != kField1) return false;
   Cursor features(record.subspan(1));
   uint64_t size;
-  if (!features.Varint(&size) || size != features.left()) return false;
+  if (!features.ReadVarint(&size) || size != features.left()) return false;
   size_t met = 0;
   for (size_t position = 0; !features.done(); ++position) {
     // Invariant: `features` is at the start of a map entry, inside `record`.
     std::span<const uint8_t> entry;
-    if (*features.position() != kField1) return false;
+    if (*features.at() != kField1) return false;
     features.Advance(1);
-    if (!features.Bytes(&entry)) return false;
+    if (!features.ReadBytes(&entry)) return false;
     const uint8_t *p = entry.data(), *end = p + entry.size();
     int32_t f;
     if (position < scratch->order.size() && StartsWith(p, entry.size(), scratch->order[position].prefix,
@@ -169,12 +170,12 @@ bool ExampleParser::ParseUsual(std::span<const uint8_t> record, uint64_t row, Sc
       return false;
     }
     Cursor value(p, end);
-    if (!value.Varint(&size) || size != value.left()) return false;
+    if (!value.ReadVarint(&size) || size != value.left()) return false;
     if (f < 0) continue;
     const size_t feature = static_cast<size_t>(f);
     if (scratch->seen[feature] == scratch->stamp) return false;  // A key for the second time.
     if (size == 0) continue;                                     // The kind is unset: as if absent.
-    if (!ReadUsual(specs_[feature], {value.position(), value.left()}, row, &columns[feature])) return false;
+    if (!ReadUsual(specs_[feature], {value.at(), value.left()}, row, &columns[feature])) return false;
     scratch->seen[feature] = scratch->stamp;
     ++met;
   }
@@ -194,11 +195,11 @@ bool ExampleParser::LearnKey(const uint8_t** p, const uint8_t* end, size_t posit
   std::span<const uint8_t> key;
   if (entry.done() || *start != kField1) return false;
   entry.Advance(1);
-  if (!entry.Bytes(&key) || entry.done() || *entry.position() != kField2) return false;
+  if (!entry.ReadBytes(&key) || entry.done() || *entry.at() != kField2) return false;
   entry.Advance(1);
   *feature = keys_.Find({reinterpret_cast<const char*>(key.data()), key.size()});
   if (*feature < 0 && !IsUtf8(key)) return false;
-  *p = entry.position();
+  *p = entry.at();
   if (position >= kMaxGuesses) return true;
   if (position >= scratch->order.size()) scratch->order.resize(position + 1, Scratch::Guess{});
   Scratch::Guess& guess = scratch->order[position];
@@ -263,23 +264,23 @@ const uint8_t* ExampleParser::CollectPieces(std::span<const uint8_t> record, Scr
   Cursor example(record);
   uint64_t number = 0;
   while (!example.done()) {
-    const uint8_t* at = example.position();
+    const uint8_t* at = example.at();
     uint32_t tag;
     std::span<const uint8_t> inside, entry;
-    if (!example.Tag(&tag)) return at;
+    if (!example.ReadTag(&tag)) return at;
     if (tag != kField1) {
-      if (!example.Skip(tag)) return at;
+      if (!example.SkipValue(tag)) return at;
       continue;
     }
-    if (!example.Bytes(&inside)) return at;
+    if (!example.ReadBytes(&inside)) return at;
     Cursor features(inside);
     while (!features.done()) {
-      at = features.position();
-      if (!features.Tag(&tag)) return at;
+      at = features.at();
+      if (!features.ReadTag(&tag)) return at;
       if (tag == kField1) {
-        if (!features.Bytes(&entry)) return at;
+        if (!features.ReadBytes(&entry)) return at;
         if (const uint8_t* fault = CollectEntry(entry, number++, scratch)) return fault;
-      } else if (!features.Skip(tag)) {
+      } else if (!features.SkipValue(tag)) {
         return at;
       }
     }
@@ -293,15 +294,15 @@ const uint8_t* ExampleParser::CollectEntry(std::span<const uint8_t> entry, uint6
   std::span<const uint8_t> key, value;
   const size_t first = scratch->pieces.size();
   while (!fields.done()) {
-    const uint8_t* at = fields.position();
+    const uint8_t* at = fields.at();
     uint32_t tag;
-    if (!fields.Tag(&tag)) return at;
+    if (!fields.ReadTag(&tag)) return at;
     if (tag == kField1) {
-      if (!fields.Bytes(&key) || !IsUtf8(key)) return at;  // A proto3 string is UTF-8.
+      if (!fields.ReadBytes(&key) || !IsUtf8(key)) return at;  // A proto3 string is UTF-8.
     } else if (tag == kField2) {
-      if (!fields.Bytes(&value)) return at;
+      if (!fields.ReadBytes(&value)) return at;
       scratch->pieces.push_back({-1, number, value});
-    } else if (!fields.Skip(tag)) {
+    } else if (!fields.SkipValue(tag)) {
       return at;
     }
   }

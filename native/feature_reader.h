@@ -87,7 +87,7 @@ class FeatureReader {
 
  private:
   bool Fail(const Cursor& at) {
-    fault_ = at.position();
+    fault_ = at.at();
     return false;
   }
   void Restart();

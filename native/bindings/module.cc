@@ -11,6 +11,7 @@ void BindMappingGuard(nb::module_& m);
 void BindExample(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
+void BindLeases(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
@@ -18,4 +19,7 @@ NB_MODULE(_native, m) {
   BindFraming(m);
   BindPermute(m);
   BindMappingGuard(m);
+  BindLeases(m);
+  BindExample(m);
+  BindRows(m);
 }

@@ -2,6 +2,7 @@
 wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -90,3 +91,36 @@ def mapping_was_cut(buffer: Buffer) -> bool:
     """
     True where a page of the guarded `buffer` could not be read; it and all that follow are zeros since.
     """
+
+class ExampleParser:
+    """Parses Examples into columns. Immutable; threads may share it."""
+
+    def __init__(self, specs: list) -> None:
+        """
+        `specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) each;
+        the default is None, the bytes of a row, or a list of byte strings.
+        """
+
+    def parse(
+        self,
+        data: Buffer,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
+    ) -> tuple:
+        """
+        Parses record i, the `sizes[i]` bytes of `data` at `starts[i]`, into row i. `out` has, per spec, the
+        uint8 memory of a dense column, or None; `present`, a 1 per row, or None.
+        Returns (columns, None), or (None, (status, feature, row, offset, found kind, length)). A column is
+        None (it went to `out`), (values, row_splits), (data, starts, sizes), or (data, starts, sizes,
+        row_splits); its `data` is None where the strings lie in the `data` given.
+        """
+
+    def parse_list(
+        self,
+        records: list,
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
+    ) -> tuple:
+        """The same for a list of bytes-like records; strings are copied."""

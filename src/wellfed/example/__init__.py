@@ -10,18 +10,24 @@ from wellfed.example.features import (
     SparseFeature,
     VarLenFeature,
 )
+from wellfed.example.parse import FeatureParser, RecordBatch, compile_features, parse_example, parse_single_example
 
 __all__ = [
     "Bytes",
     "Column",
     "Feature",
+    "FeatureParser",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "Ragged",
     "RaggedFeature",
     "RawFeature",
+    "RecordBatch",
     "Sparse",
     "SparseFeature",
     "VarLenFeature",
+    "compile_features",
     "concat_columns",
+    "parse_example",
+    "parse_single_example",
 ]
