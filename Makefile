@@ -65,7 +65,7 @@ setup: .venv/.installed ## Make .venv: the package with its native part, and eve
 .PRECIOUS: .venvs/%/.made .venvs/%/.wellfed
 .venvs/%/.made: requirements/%.txt requirements/constraints.txt
 	$(PYTHON) -m venv --clear .venvs/$*
-	.venvs/$*/bin/python $(PIP) --requirement requirements/$*.txt
+	.venvs/$*/bin/python -m pip install --quiet --requirement requirements/$*.txt
 	touch $@
 
 # The wheel is built from the sdist in an empty environment, as an installer without a wheel would build it.
