@@ -60,10 +60,11 @@ setup: .venv/.installed ## Make .venv: the package with its native part, and eve
 	$(PY) $(PIP) --no-build-isolation --editable '.[dev]'
 	touch $@
 
-.venvs/%: .venvs/%/.made ;
+ENVIRONMENTS := $(patsubst requirements/%.txt,%,$(filter-out %/constraints.txt,$(wildcard requirements/*.txt)))
+.PHONY: $(ENVIRONMENTS:%=.venvs/%)
+$(ENVIRONMENTS:%=.venvs/%): .venvs/%: .venvs/%/.made
 
-.PRECIOUS: .venvs/%/.made .venvs/%/.wellfed
-.venvs/%/.made: requirements/%.txt requirements/constraints.txt
+$(ENVIRONMENTS:%=.venvs/%/.made): .venvs/%/.made: requirements/%.txt requirements/constraints.txt
 	$(PYTHON) -m venv --clear .venvs/$*
 	.venvs/$*/bin/python -m pip install --quiet --requirement requirements/$*.txt
 	touch $@
@@ -76,7 +77,7 @@ build/.wheel: .venv/.build-tools $(PACKAGE)
 	@ls dist/*.whl
 	touch $@
 
-.venvs/%/.wellfed: .venvs/%/.made build/.wheel
+$(ENVIRONMENTS:%=.venvs/%/.wellfed): .venvs/%/.wellfed: .venvs/%/.made build/.wheel
 	.venvs/$*/bin/python -m pip uninstall --quiet --yes wellfed
 	.venvs/$*/bin/python $(PIP) "$$(echo dist/wellfed-*.whl)[test]"
 	touch $@
