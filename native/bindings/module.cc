@@ -8,6 +8,8 @@ void BindCrc32c(nb::module_& m);
 void BindFraming(nb::module_& m);
 void BindPermute(nb::module_& m);
 void BindMappingGuard(nb::module_& m);
+void BindMappedFile(nb::module_& m);
+void BindRecords(nb::module_& m);
 void BindExample(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
@@ -22,4 +24,6 @@ NB_MODULE(_native, m) {
   BindLeases(m);
   BindExample(m);
   BindRows(m);
+  BindMappedFile(m);
+  BindRecords(m);
 }
