@@ -34,7 +34,7 @@ class Checksum:
 
     def __init__(self, *, ordered: bool) -> None:
         self._ordered = ordered
-        self._total = np.uint64(0)
+        self._total = 0
         self._rows = 0
         self._kinds: set[str] = set()
 
@@ -47,9 +47,9 @@ class Checksum:
             sums = _mixed(sums + row_sums(column))
         if self._ordered:
             sums = _mixed(sums + np.arange(self._rows, self._rows + len(sums), dtype=np.uint64))
-        self._total += sums.sum(dtype=np.uint64)
+        self._total = (self._total + int(sums.sum(dtype=np.uint64))) % 2**64
         self._rows += len(sums)
 
     def result(self) -> list[Any]:
         """Number of rows, what each column holds, and the sum: of JSON's types."""
-        return [self._rows, sorted(self._kinds), f"{int(self._total):016x}"]
+        return [self._rows, sorted(self._kinds), f"{self._total:016x}"]

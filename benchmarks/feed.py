@@ -114,7 +114,7 @@ def row(name: str, data: str, due: tuple[float, float], ours: Any, theirs: Any, 
         return lambda folder: cls(path_of(folder, data), LAYOUTS[data], **options)
 
     sides = {"wellfed": side(ours), "tensorflow": side(theirs)}
-    return Row(name, sides, data, due_first=due[0], due_later=due[1], ordered=not options["shuffled"])
+    return Row(name, sides, data, due={"tensorflow": due}, ordered=not options["shuffled"])
 
 
 WORDS = {"pairs": "two int64", "mnist": "MNIST", "cifar": "CIFAR-10", "floats": "256 floats"}

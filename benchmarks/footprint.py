@@ -73,7 +73,7 @@ def _installed_bytes(distribution: str) -> int:
 
 
 def row(name: str, unit: str, due: float, ours: Any, theirs: Any) -> Row:
-    return Row(name, {"wellfed": ours, "tensorflow": theirs}, due_first=due, unit=unit)
+    return Row(name, {"wellfed": ours, "tensorflow": theirs}, due={"tensorflow": (due, None)}, unit=unit)
 
 
 ROWS = (

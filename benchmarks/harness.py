@@ -53,7 +53,7 @@ class Row:
       name: What is done, unique.
       sides: Program to the function that makes its `Side` from the work folder.
       data: Name of the file in layouts.py that the row reads; "" for none.
-      due_first, due_later: The ratios that design.md asks for; None where it asks for none.
+      due: Peer to the ratios that are due on first use and later; None where none is.
       unit: What the figure counts; "s" and "MB" are costs, where less is better, anything else is a rate per second.
       ordered: Whether both sides deliver in the same order.
     """
@@ -61,8 +61,7 @@ class Row:
     name: str
     sides: Mapping[str, Callable[[Path], Side]]
     data: str = ""
-    due_first: float | None = None
-    due_later: float | None = None
+    due: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     unit: str = "records"
     ordered: bool = True
 

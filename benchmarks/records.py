@@ -60,7 +60,6 @@ ROWS = (
         "check every CRC, 3 KB records",
         {"wellfed": partial(Wellfed, "bytes"), "tensorflow": partial(TensorFlow, "bytes")},
         "bytes",
-        due_first=8,
-        due_later=15,
+        due={"tensorflow": (8, 15)},
     ),
 )

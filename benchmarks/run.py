@@ -84,10 +84,10 @@ def verdict(figures: Figures, due: float | None) -> tuple[str, str]:
     return f"[{colour}]{text}[/]", f"{due:g}x"
 
 
-def add_to(table: Table, row: Row, columns: dict[str, Figures]) -> None:
+def add_to(table: Table, row: Row, peer: str, columns: dict[str, Figures]) -> None:
     theirs = columns[row.columns[-1]].summary()["peer"]
     cells = [row.name, figure(theirs, row)]
-    for column, due in zip(row.columns, (row.due_first, row.due_later), strict=False):
+    for column, due in zip(row.columns, row.due.get(peer, (None, None)), strict=False):
         cells += [figure(columns[column].summary()["wellfed"], row), *verdict(columns[column], due)]
     table.add_row(*cells)
 
@@ -126,7 +126,7 @@ def main() -> int:
         for row in cases:
             make_data(row)
             columns = compare(row, peer, options.pairs)
-            add_to(table, row, columns)
+            add_to(table, row, peer, columns)
             keep(row, peer, columns, {**facts, "peer_version": version_in(python_of(peer), PACKAGES.get(peer, peer))})
             console.print(row.name, *(f"{name} {verdict(columns[name], None)[0]}" for name in columns), highlight=False)
         console.print(table)

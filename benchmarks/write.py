@@ -79,7 +79,8 @@ class TensorFlow(Writer):
 
 
 def row(name: str, data: str, due: float) -> Row:
-    return Row(name, {"wellfed": partial(Wellfed, data), "tensorflow": partial(TensorFlow, data)}, due_first=due)
+    sides = {"wellfed": partial(Wellfed, data), "tensorflow": partial(TensorFlow, data)}
+    return Row(name, sides, due={"tensorflow": (due, None)})
 
 
 ROWS = (
