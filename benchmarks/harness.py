@@ -7,7 +7,7 @@
       pair 2:  ...
 
 Each side is a process that stays alive, so imports and warm-up are outside every time, and one side rests while the
-other runs. A command is a word on the worker's standard input, its answer one line of JSON. Before the first pair each
+other runs. A command is a line on the worker's standard input, its answer one line of JSON. Before the first pair each
 side makes one untimed pass whose arrays are summed up; the sums must be equal, or the row fails: both deliver the same.
 """
 
@@ -31,8 +31,8 @@ Batch = Mapping[str, Any]
 class Side(Protocol):
     """One program's way of doing a row's job.
 
-    A side may have a `proof()` of its own, where its batches are not what is compared. One whose job is no stream of
-    batches has a `figure()` in place of the methods below.
+    A side may have a `proof()` of its own, where its batches are not what is compared, and a `prefix(records)`, the job
+    on the first records only. One whose job is no stream of batches has a `figure()` in place of the methods below.
     """
 
     def forget(self) -> None:
@@ -54,6 +54,7 @@ class Row:
       sides: Program to the function that makes its `Side` from the work folder.
       data: Name of the file in layouts.py that the row reads; "" for none.
       due: Peer to the ratios that are due on first use and later; None where none is.
+      prefix: Peer to the number of records it is timed on, where the whole file would take it minutes.
       unit: What the figure counts; "s" and "MB" are costs, where less is better, anything else is a rate per second.
       ordered: Whether both sides deliver in the same order.
     """
@@ -62,6 +63,7 @@ class Row:
     sides: Mapping[str, Callable[[Path], Side]]
     data: str = ""
     due: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    prefix: Mapping[str, int] = field(default_factory=dict)
     unit: str = "records"
     ordered: bool = True
 
@@ -111,7 +113,7 @@ class Worker:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, command: str) -> Any:
-        """Sends one word, waits for its answer."""
+        """Sends one line, waits for its answer."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(f"{command}\n")
@@ -137,7 +139,8 @@ def python_of(side: str) -> Path | str:
 def compare(row: Row, peer: str, pairs: int) -> dict[str, Figures]:
     """Times wellfed and a peer in turn; returns the figures of each of the row's columns."""
     with Worker(python_of("wellfed"), row, "wellfed") as ours, Worker(python_of(peer), row, peer) as theirs:
-        sums = ours.ask("prove"), theirs.ask("prove")
+        prove = f"prove {row.prefix[peer]}" if peer in row.prefix else "prove"
+        sums = ours.ask(prove), theirs.ask(prove)
         if sums[0] != sums[1]:
             raise RuntimeError(f"{row.name}: wellfed delivers {sums[0]}, {peer} {sums[1]}")
         figures = {column: Figures() for column in row.columns}

@@ -1,4 +1,4 @@
-"""One side of one row: does a pass for each word on its standard input, and answers with one line of JSON."""
+"""One side of one row: does a pass for each line on its standard input, and answers with one line of JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import json
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rows
 from checksum import Checksum
 from harness import WORK, Batch, Row, Side
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LEAST_SECONDS = 0.25  # A shorter pass is repeated: one alone would measure the clock and the scheduler.
 
@@ -35,25 +32,23 @@ def timed(side: Side, column: str) -> float:
     return done / seconds
 
 
-def proof(side: Side, row: Row) -> Any:
+def proof(side: Any, row: Row, records: int | None) -> Any:
     """What the side delivers, as a sum of it; this pass is its warm-up too."""
-    own = getattr(side, "proof", None)
-    if own is not None:
-        return own()
+    if hasattr(side, "proof"):
+        return side.proof()
     checksum = Checksum(ordered=row.ordered)
-    for batch in side.later():
+    for batch in side.later() if records is None else side.prefix(records):
         checksum.add(batch)
+    timed(side, "later")
     return checksum.result()
 
 
-def figure(side: Side, row: Row) -> dict[str, Callable[[], Any]]:
-    """The words that a worker understands."""
-    own = getattr(side, "figure", None)
-    return {
-        "prove": lambda: proof(side, row),
-        "first": own or (lambda: timed(side, "first")),
-        "later": own or (lambda: timed(side, "later")),
-    }
+def answer(side: Any, row: Row, command: str) -> Any:
+    """Does what one line asks for."""
+    word, _, records = command.partition(" ")
+    if word == "prove":
+        return proof(side, row, int(records) if records else None)
+    return side.figure() if hasattr(side, "figure") else timed(side, word)
 
 
 def main() -> None:
@@ -61,9 +56,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Whatever else prints goes to standard error.
     side = row.sides[sys.argv[2]](WORK)
-    words = figure(side, row)
     for line in sys.stdin:
-        print(json.dumps(words[line.strip()]()), file=answers, flush=True)
+        print(json.dumps(answer(side, row, line.strip())), file=answers, flush=True)
 
 
 if __name__ == "__main__":

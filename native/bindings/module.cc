@@ -21,9 +21,9 @@ NB_MODULE(_native, m) {
   BindFraming(m);
   BindPermute(m);
   BindMappingGuard(m);
+  BindMappedFile(m);
+  BindRecords(m);
   BindLeases(m);
   BindExample(m);
   BindRows(m);
-  BindMappedFile(m);
-  BindRecords(m);
 }

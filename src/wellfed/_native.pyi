@@ -94,6 +94,41 @@ def mapping_was_cut(buffer: Buffer | numpy.ndarray) -> bool:
     True where a page of the guarded `buffer` could not be read; it and all that follow are zeros since.
     """
 
+def map_file(descriptor: int, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
+    """
+    The first `size` bytes (1 at least) of an open file as a read-only array that owns the mapping; the descriptor
+    may be closed afterwards. If the file is cut, the missing pages read as zeros. Not on Windows.
+    """
+
+def read_frames(
+    block: Buffer | numpy.ndarray,
+    offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    check: bool = True,
+) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], int, int]:
+    """
+    Proves the records whose headers stand at `offsets` of a block. Returns (size of each payload in front of the
+    first bad one, how many those are, the bad one's FRAME_* status or FRAME_OK).
+    """
+
+def copy_spans(
+    data: Buffer | numpy.ndarray,
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
+    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> None:
+    """
+    Copies sizes[i] bytes from data[starts[i]] to out[places[i]], for each i.
+    """
+
+def cut_records(
+    block: Buffer | numpy.ndarray,
+    offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> list:
+    """
+    The payloads of records that were proved to lie end to end: `offsets` holds each header and then the end.
+    """
+
 class LeasePool:
     """
     Memory for batches that comes back when the last array over it dies; it outlives the pool. At most `max_free_bytes` of returned memory are kept.
@@ -183,38 +218,3 @@ class ShardSet:
         Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end to
         end, or (None, error) as `parse`.
         """
-
-def map_file(descriptor: int, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
-    """
-    The first `size` bytes (1 at least) of an open file as a read-only array that owns the mapping; the descriptor
-    may be closed afterwards. If the file is cut, the missing pages read as zeros. Not on Windows.
-    """
-
-def read_frames(
-    block: Buffer | numpy.ndarray,
-    offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    check: bool = True,
-) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], int, int]:
-    """
-    Proves the records whose headers stand at `offsets` of a block. Returns (size of each payload in front of the
-    first bad one, how many those are, the bad one's FRAME_* status or FRAME_OK).
-    """
-
-def copy_spans(
-    data: Buffer | numpy.ndarray,
-    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
-    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> None:
-    """
-    Copies sizes[i] bytes from data[starts[i]] to out[places[i]], for each i.
-    """
-
-def cut_records(
-    block: Buffer | numpy.ndarray,
-    offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> list:
-    """
-    The payloads of records that were proved to lie end to end: `offsets` holds each header and then the end.
-    """
