@@ -183,7 +183,7 @@ soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; not
 
 # --- The rest ----------------------------------------------------------------------------------------------------
 
-BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali grain tfrecord,$(PEERS))
+BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali tfrecord,$(PEERS))
 .PHONY: bench
 bench: setup .venvs/tensorflow/.wellfed $(BENCH_PEERS:%=.venvs/%/.made) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
 	$(PY) benchmarks/run.py $(ROWS) --pairs $(PAIRS) --peers $(BENCH_PEERS)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness import Batch, Row
 from layouts import LAYOUTS, Layout, path_of
+from other_readers import TFRECORD_RECORDS, Dali, TfrecordPackage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 SHUFFLE_BUFFER = 10_000
@@ -105,26 +106,35 @@ WORDS = {"pairs": "two int64", "mnist": "MNIST", "cifar": "CIFAR-10", "floats": 
 IN_ORDER = {"pairs": (20, 30), "mnist": (8, 15), "cifar": (6, 9), "floats": (8, 12)}
 SHUFFLED = {"pairs": (40, 50), "mnist": (15, 25), "cifar": (10, 14), "floats": (15, 20)}
 TUTORIAL = dict.fromkeys(WORDS, (75, 100))
+OTHERS_DUE = {"dali": (None, 40), "tfrecord": (None, 300)}  # On small records; more bytes a record bring all nearer.
 
 
-def rows(
-    job: str, dues: dict[str, Any], theirs: type[TensorFlow], prefix: dict[str, int], *, batch_size: int, shuffled: bool
-) -> Iterator[Row]:
-    """One row for each layout."""
-    for data, due in dues.items():
-        sides = {
-            side: partial(_side, cls, data, batch_size=batch_size, shuffled=shuffled)
-            for side, cls in {"wellfed": Wellfed, "tensorflow": theirs}.items()
-        }
-        yield Row(f"{WORDS[data]} {job}", sides, data, due={"tensorflow": due}, prefix=prefix, ordered=not shuffled)
+def sides(data: str, classes: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """Each program's way over the same layout with the same options."""
+    return {program: partial(_side, cls, data, **options) for program, cls in classes.items()}
 
 
 def _side(cls: Any, data: str, folder: Path, **options: Any) -> Any:
     return cls(path_of(folder, data), LAYOUTS[data], **options)
 
 
-ROWS = (
-    *rows("in order", IN_ORDER, TensorFlow, {}, batch_size=1024, shuffled=False),
-    *rows("shuffled, batches of 64", SHUFFLED, TensorFlow, {}, batch_size=64, shuffled=True),
-    *rows("as tutorials teach", TUTORIAL, Tutorial, {"tensorflow": TUTORIAL_RECORDS}, batch_size=64, shuffled=True),
-)
+def in_order(data: str) -> Row:
+    classes = {"wellfed": Wellfed, "tensorflow": TensorFlow, "dali": Dali, "tfrecord": TfrecordPackage}
+    due = {"tensorflow": IN_ORDER[data], **(OTHERS_DUE if data == "pairs" else {})}
+    prefix = {"dali": 40 * 1024, "tfrecord": TFRECORD_RECORDS}
+    ways = sides(data, classes, batch_size=1024, shuffled=False)
+    return Row(f"{WORDS[data]} in order", ways, data, due=due, prefix=prefix)
+
+
+def shuffled(data: str) -> Row:
+    ways = sides(data, {"wellfed": Wellfed, "tensorflow": TensorFlow}, batch_size=64, shuffled=True)
+    return Row(f"{WORDS[data]} shuffled, batches of 64", ways, data, due={"tensorflow": SHUFFLED[data]}, ordered=False)
+
+
+def tutorial(data: str) -> Row:
+    ways = sides(data, {"wellfed": Wellfed, "tensorflow": Tutorial}, batch_size=64, shuffled=True)
+    prefix, due = {"tensorflow": TUTORIAL_RECORDS}, {"tensorflow": TUTORIAL[data]}
+    return Row(f"{WORDS[data]} as tutorials teach", ways, data, due=due, prefix=prefix, ordered=False)
+
+
+ROWS = (*map(in_order, WORDS), *map(shuffled, WORDS), *map(tutorial, WORDS))
