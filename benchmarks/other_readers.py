@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness import Batch
-    from layouts import Layout
+    from layouts import Field, Layout
 
 TFRECORD_RECORDS = 50_000  # It reads some 50,000 a second.
 
@@ -41,10 +41,12 @@ class TfrecordPackage:
         description = {name: kinds[field.dtype] for name, field in fields.items()}
         rows = itertools.islice(tfrecord_loader(str(self._path), None, description), records)
         while chunk := list(itertools.islice(rows, self._batch_size)):
-            yield {
-                name: np.stack([row[name] for row in chunk]).reshape(len(chunk), *field.shape)
-                for name, field in fields.items()
-            }
+            yield {name: _stacked([row[name] for row in chunk], field) for name, field in fields.items()}
+
+
+def _stacked(values: list[Any], field: Field) -> np.ndarray:
+    arrays = [np.frombuffer(value, np.uint8) for value in values] if field.raw else values
+    return np.stack(arrays).reshape(len(values), *field.shape)
 
 
 class Dali:
