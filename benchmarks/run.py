@@ -26,6 +26,7 @@ from harness import HERE, WORK, Figures, Row, compare, python_of
 from layouts import path_of
 
 HISTORY = HERE / "history.jsonl"
+WIDTH = 132  # Of the table in a file or a pipe.
 
 
 def machine() -> str:
@@ -70,14 +71,14 @@ def figure(value: float, row: Row) -> str:
         return f"{value:,.3g} {row.unit}"
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if value >= size:
-            return f"{value / size:.3g} {letter} {row.unit}/s"
-    return f"{value:.3g} {row.unit}/s"
+            return f"{value / size:.3g} {letter}/s"
+    return f"{value:.3g} /s"
 
 
 def verdict(figures: Figures, due: float | None) -> tuple[str, str]:
     """The ratio with its spread, and what was due: green where it is met."""
     found = figures.summary()
-    text = f"{found['ratio']:.3g}x ({found['ratio_min']:.3g} to {found['ratio_max']:.3g})"
+    text = f"{found['ratio']:.3g}x ({found['ratio_min']:.3g}..{found['ratio_max']:.3g})"
     if due is None:
         return text, ""
     colour = "green" if found["ratio"] >= due else "red"
@@ -117,7 +118,7 @@ def main() -> int:
     if options.list:
         print(*(row.name for row in chosen), sep="\n")
         return 0
-    console, facts = Console(), circumstances()
+    console, facts = Console(width=None if sys.stdout.isatty() else WIDTH), circumstances()
     for peer in options.peers:
         cases = [row for row in chosen if peer in row.sides]
         table = Table(
