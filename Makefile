@@ -147,7 +147,8 @@ test-native: setup
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
-	$(BIN)/pytest tests src --ignore=tests/parity --doctest-modules
+	$(BIN)/pytest tests --ignore=tests/parity
+	$(BIN)/pytest --doctest-modules src
 
 # The wheel is what is tested here, not the tree.
 test-tensorflow: .venvs/tensorflow/.wellfed
