@@ -23,6 +23,7 @@ PY := $(BIN)/python
 PIP := -m pip install --quiet --constraint requirements/constraints.txt
 CMAKE = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
   -DWELLFED_PYTHON=OFF
+NATIVE_TESTS := -DCMAKE_BUILD_TYPE=Release -DWELLFED_NATIVE_TESTS=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 SANITIZE := -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWELLFED_SANITIZE=address,undefined
 
 NATIVE := CMakeLists.txt $(wildcard native/*.cc native/*.h native/*/*.cc native/*/*.h)
@@ -84,7 +85,7 @@ $(ENVIRONMENTS:%=.venvs/%/.wellfed): .venvs/%/.wellfed: .venvs/%/.made build/.wh
 
 # --- Checks ------------------------------------------------------------------------------------------------------
 
-CHECKS := format lint types arrows spelling native-format stub docstrings sizes docs fast-tests
+CHECKS := format lint types arrows spelling native-format native-lint stub docstrings sizes docs fast-tests
 .PHONY: check $(CHECKS:%=check-%)
 check: $(CHECKS:%=check-%) ## Format, lint, types, arrows, spelling, stub, docstrings, sizes, docs, fast tests (-k for all).
 $(CHECKS:%=check-%): setup
@@ -109,6 +110,12 @@ check-spelling:
 check-native-format:
 	$(call looked,clang-format,$(CC_FILES))
 	$(BIN)/clang-format --dry-run -Werror $(CC_FILES)
+
+# The tests' build knows how each file is compiled.
+check-native-lint:
+	$(CMAKE) -B build/native $(NATIVE_TESTS) >/dev/null
+	$(call looked,clang-tidy,$(wildcard native/*.cc))
+	printf '%s\n' native/*.cc | xargs -n 1 -P 2 $(BIN)/clang-tidy -p build/native --quiet
 
 check-stub:
 	$(PY) scripts/stub.py --check
@@ -139,7 +146,7 @@ fix: setup ## Repair what a tool can repair.
 test: test-native test-python test-tensorflow ## What the package by itself promises: native, Python, parity with TensorFlow.
 
 test-native: setup
-	$(CMAKE) -B build/native -DCMAKE_BUILD_TYPE=Release -DWELLFED_NATIVE_TESTS=ON
+	$(CMAKE) -B build/native $(NATIVE_TESTS)
 	$(BIN)/cmake --build build/native
 	$(BIN)/ctest --test-dir build/native --output-on-failure --no-tests=error
 	$(CMAKE) -B build/sanitize $(SANITIZE) -DWELLFED_NATIVE_TESTS=ON
