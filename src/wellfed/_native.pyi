@@ -3,7 +3,7 @@ wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -129,34 +129,28 @@ def cut_records(
     The payloads of records that were proved to lie end to end: `offsets` holds each header and then the end.
     """
 
-class LeasePool:
-    """
-    Memory for batches that comes back when the last array over it dies; it outlives the pool. At most `max_free_bytes` of returned memory are kept.
-    """
-
-    def __init__(self, max_free_bytes: int) -> None: ...
-    def take(self, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
-        """
-        A writable array of `size` uninitialised bytes, aligned to 64. Never waits.
-        """
-
-    @property
-    def leased_bytes(self) -> int:
-        """Bytes of memory that arrays hold now."""
-
-    @property
-    def free_bytes(self) -> int:
-        """Bytes of returned memory that wait for use."""
-
 class ExampleParser:
     """Parses Examples into columns. Immutable; threads may share it."""
 
+    @overload
+    def __init__(self, specs: list) -> None: ...
+    @overload
     def __init__(self, specs: list) -> None:
         """
         `specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) each;
         the default is None, the bytes of a row, or a list of byte strings.
         """
 
+    @overload
+    def parse(
+        self,
+        data: Buffer | numpy.ndarray,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
+    ) -> tuple: ...
+    @overload
     def parse(
         self,
         data: Buffer | numpy.ndarray,
@@ -173,6 +167,14 @@ class ExampleParser:
         row_splits); its `data` is None where the strings lie in the `data` given.
         """
 
+    @overload
+    def parse_list(
+        self,
+        records: list,
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
+    ) -> tuple: ...
+    @overload
     def parse_list(
         self,
         records: list,
@@ -181,11 +183,85 @@ class ExampleParser:
     ) -> tuple:
         """The same for a list of bytes-like records; strings are copied."""
 
+@overload
+def run_pixels(
+    pictures: Annotated[NDArray, dict(shape=(None, None, None, None), device="cpu", writable=False)],
+    geometry: Annotated[NDArray[numpy.int64], dict(shape=(None, 9), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray, dict(shape=(None, None, None, None), order="C", device="cpu")],
+    *,
+    out_type: str,
+    method: str = "none",
+    rounded: str = "uint8",
+    scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+    bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+    planar: bool = False,
+    stream: bool = False,
+    implementation: str = "",
+) -> None: ...
+@overload
+def run_pixels(
+    pictures: Annotated[NDArray, dict(shape=(None, None, None, None), device="cpu", writable=False)],
+    geometry: Annotated[NDArray[numpy.int64], dict(shape=(None, 9), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray, dict(shape=(None, None, None, None), order="C", device="cpu")],
+    *,
+    out_type: str,
+    method: str = "none",
+    rounded: str = "uint8",
+    scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+    bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+    planar: bool = False,
+    stream: bool = False,
+    implementation: str = "",
+) -> None:
+    """
+    Crops, resizes, flips and scales pictures (n, H, W, C) into out (n, h, w, C), or (n, C, h, w) if planar. A row of
+    geometry: top, left, height, width of a box; its size when resized, height and width; top and left of the
+    window that is taken of it; 1 to mirror. The GIL is released.
+    """
+
+@overload
+def pixel_implementations() -> list[str]: ...
+@overload
+def pixel_implementations() -> list[str]:
+    """
+    The implementations of the pixel pass that this machine runs, slowest first.
+    """
+
+class LeasePool:
+    """
+    Memory for batches that comes back when the last array over it dies; it outlives the pool. At most `max_free_bytes` of returned memory are kept.
+    """
+
+    @overload
+    def __init__(self, max_free_bytes: int) -> None: ...
+    @overload
+    def __init__(self, max_free_bytes: int) -> None: ...
+    @overload
+    def take(self, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
+    @overload
+    def take(self, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+        """
+        A writable array of `size` uninitialised bytes, aligned to 64. Never waits.
+        """
+
+    @property
+    def leased_bytes(self) -> int:
+        """Bytes of memory that arrays hold now."""
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes of returned memory that wait for use."""
+
 class ShardSet:
     """
     Records of many mapped files as rows that are read at random. Keeps the buffers given; immutable, so threads may share it.
     """
 
+    @overload
+    def __init__(self, shards: list) -> None: ...
+    @overload
     def __init__(self, shards: list) -> None:
         """
         `shards`: (the file's bytes, uint64 offsets of its records' headers) each.
@@ -195,6 +271,15 @@ class ShardSet:
     def rows(self) -> int:
         """How many rows there are."""
 
+    @overload
+    def parse(
+        self,
+        rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        parser: ExampleParser,
+        check: bool,
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+    ) -> tuple: ...
+    @overload
     def parse(
         self,
         rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -209,6 +294,13 @@ class ShardSet:
         proved.
         """
 
+    @overload
+    def read(
+        self,
+        rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        check: bool,
+    ) -> tuple: ...
+    @overload
     def read(
         self,
         rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -294,3 +386,20 @@ class SequenceParser:
 
     def parse_list(self, records: list) -> tuple:
         """The same for a list of bytes-like records; strings are copied."""
+
+PNG_OK: int = 0
+
+PNG_BAD_FILTER: int = 1
+
+PNG_BAD_SIZE: int = 2
+
+def png_scanline_bytes(height: int, width: int, bit_depth: int, samples: int, interlaced: bool) -> int:
+    """Bytes of all scanlines of such a PNG, with their filter types."""
+
+def unfilter_png(
+    scanlines: Buffer | numpy.ndarray, height: int, width: int, bit_depth: int, samples: int, interlaced: bool
+) -> tuple:
+    """
+    (status, array (height, width, samples)) of inflated scanlines: uint8, or uint16 for 16 bits; values of
+    less than 8 bits stay as they are. The GIL is released.
+    """
