@@ -34,9 +34,5 @@ NB_MODULE(_native, m) {
   BindExampleEncode(m);
   BindExampleScan(m);
   BindSequence(m);
-  BindPixels(m);
   BindPng(m);
-  BindLeases(m);
-  BindExample(m);
-  BindRows(m);
 }

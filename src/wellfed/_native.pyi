@@ -3,7 +3,7 @@ wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, overload
+from typing import Annotated
 
 import numpy
 from numpy.typing import NDArray
@@ -132,25 +132,12 @@ def cut_records(
 class ExampleParser:
     """Parses Examples into columns. Immutable; threads may share it."""
 
-    @overload
-    def __init__(self, specs: list) -> None: ...
-    @overload
     def __init__(self, specs: list) -> None:
         """
         `specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) each;
         the default is None, the bytes of a row, or a list of byte strings.
         """
 
-    @overload
-    def parse(
-        self,
-        data: Buffer | numpy.ndarray,
-        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
-        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
-    ) -> tuple: ...
-    @overload
     def parse(
         self,
         data: Buffer | numpy.ndarray,
@@ -167,14 +154,6 @@ class ExampleParser:
         row_splits); its `data` is None where the strings lie in the `data` given.
         """
 
-    @overload
-    def parse_list(
-        self,
-        records: list,
-        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
-        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
-    ) -> tuple: ...
-    @overload
     def parse_list(
         self,
         records: list,
@@ -183,23 +162,6 @@ class ExampleParser:
     ) -> tuple:
         """The same for a list of bytes-like records; strings are copied."""
 
-@overload
-def run_pixels(
-    pictures: Annotated[NDArray, dict(shape=(None, None, None, None), device="cpu", writable=False)],
-    geometry: Annotated[NDArray[numpy.int64], dict(shape=(None, 9), order="C", device="cpu", writable=False)],
-    out: Annotated[NDArray, dict(shape=(None, None, None, None), order="C", device="cpu")],
-    *,
-    out_type: str,
-    method: str = "none",
-    rounded: str = "uint8",
-    scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    | None = None,
-    bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
-    planar: bool = False,
-    stream: bool = False,
-    implementation: str = "",
-) -> None: ...
-@overload
 def run_pixels(
     pictures: Annotated[NDArray, dict(shape=(None, None, None, None), device="cpu", writable=False)],
     geometry: Annotated[NDArray[numpy.int64], dict(shape=(None, 9), order="C", device="cpu", writable=False)],
@@ -221,9 +183,6 @@ def run_pixels(
     window that is taken of it; 1 to mirror. The GIL is released.
     """
 
-@overload
-def pixel_implementations() -> list[str]: ...
-@overload
 def pixel_implementations() -> list[str]:
     """
     The implementations of the pixel pass that this machine runs, slowest first.
@@ -234,13 +193,7 @@ class LeasePool:
     Memory for batches that comes back when the last array over it dies; it outlives the pool. At most `max_free_bytes` of returned memory are kept.
     """
 
-    @overload
     def __init__(self, max_free_bytes: int) -> None: ...
-    @overload
-    def __init__(self, max_free_bytes: int) -> None: ...
-    @overload
-    def take(self, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]: ...
-    @overload
     def take(self, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
         """
         A writable array of `size` uninitialised bytes, aligned to 64. Never waits.
@@ -259,9 +212,6 @@ class ShardSet:
     Records of many mapped files as rows that are read at random. Keeps the buffers given; immutable, so threads may share it.
     """
 
-    @overload
-    def __init__(self, shards: list) -> None: ...
-    @overload
     def __init__(self, shards: list) -> None:
         """
         `shards`: (the file's bytes, uint64 offsets of its records' headers) each.
@@ -271,15 +221,6 @@ class ShardSet:
     def rows(self) -> int:
         """How many rows there are."""
 
-    @overload
-    def parse(
-        self,
-        rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        parser: ExampleParser,
-        check: bool,
-        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
-    ) -> tuple: ...
-    @overload
     def parse(
         self,
         rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -294,13 +235,6 @@ class ShardSet:
         proved.
         """
 
-    @overload
-    def read(
-        self,
-        rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        check: bool,
-    ) -> tuple: ...
-    @overload
     def read(
         self,
         rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
