@@ -16,7 +16,7 @@
 
 // Clang before 16 knows the instructions only where the whole file may use them: CMakeLists.txt allows it
 // there.
-#if defined(_MSC_VER) || defined(__ARM_FEATURE_CRC32)
+#if (defined(_MSC_VER) && !defined(__clang__)) || defined(__ARM_FEATURE_CRC32)
 #define WELLFED_CRC32C_TARGET
 #elif defined(__clang__)
 #define WELLFED_CRC32C_TARGET __attribute__((target("crc")))

@@ -7,7 +7,9 @@
 
 #if defined(_MSC_VER)
 #include <intrin.h>
-#define WELLFED_CRC32C_TARGET
+#endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#define WELLFED_CRC32C_TARGET  // MSVC allows every instruction everywhere.
 #else
 #define WELLFED_CRC32C_TARGET __attribute__((target("sse4.2")))
 #endif
