@@ -32,14 +32,6 @@ WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint32_t word) { return
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint16_t word) { return __crc32ch(crc, word); }
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint8_t word) { return __crc32cb(crc, word); }
 
-inline void Prefetch(const uint8_t* address) {
-#if defined(_MSC_VER)
-  __prefetch(address);
-#else
-  __builtin_prefetch(address);
-#endif
-}
-
 bool Available() {
 #if defined(__APPLE__)
   return true;  // Every Apple CPU that macOS 11 runs on has it.

@@ -24,10 +24,6 @@ WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint32_t word) { return
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint16_t word) { return _mm_crc32_u16(crc, word); }
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint8_t word) { return _mm_crc32_u8(crc, word); }
 
-inline void Prefetch(const uint8_t* address) {
-  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0);
-}
-
 bool Available() {
 #if defined(_MSC_VER)
   int registers[4];

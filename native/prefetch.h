@@ -1,0 +1,26 @@
+// A hint to bring memory into the cache.
+#ifndef WELLFED_PREFETCH_H_
+#define WELLFED_PREFETCH_H_
+
+#include <cstdint>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
+namespace wellfed {
+
+// `address` may point anywhere: where nothing is mapped, nothing happens.
+inline void Prefetch(const void* address) {
+#if !defined(_MSC_VER) || defined(__clang__)
+  __builtin_prefetch(address);
+#elif defined(_M_ARM64)
+  __prefetch(address);
+#else
+  _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
+#endif
+}
+
+}  // namespace wellfed
+
+#endif  // WELLFED_PREFETCH_H_
