@@ -91,37 +91,6 @@ nb::object ToPython(const FeatureSpec& spec, Column* column, Strings* placed) {
              : nb::make_tuple(data, starts, sizes);
 }
 
-nb::list ToPython(const std::vector<FeatureSpec>& specs, std::span<Column> columns,
-                  std::span<Strings> placed) {
-  nb::list result;
-  for (size_t f = 0; f < specs.size(); ++f) {
-    result.append(specs[f].dense() ? nb::none() : ToPython(specs[f], &columns[f], &placed[f]));
-  }
-  return result;
-}
-
-nb::tuple ToPython(const ParseError& error, uint64_t row) {
-  return nb::make_tuple(static_cast<int>(error.status), error.feature, row, error.offset,
-                        static_cast<int>(error.found), error.length);
-}
-
-}  // namespace wellfed
-
-namespace {
-
-using wellfed::ArrayIn;
-using wellfed::Buffer;
-using wellfed::Column;
-using wellfed::ExampleParser;
-
-using Memory = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Outputs = std::vector<std::optional<Memory>>;
-
-void MakeParser(ExampleParser* parser, nb::list given) {
-  new (parser) ExampleParser(wellfed::ToSpecs(given));
-}
-
-// Columns over the caller's memory, checked against what `rows` rows need.
 std::vector<Column> MakeColumns(const ExampleParser& parser, uint64_t rows, const Outputs& out,
                                 const Outputs& present) {
   const auto& specs = parser.specs();
@@ -146,6 +115,36 @@ std::vector<Column> MakeColumns(const ExampleParser& parser, uint64_t rows, cons
     columns[f].dense = out[f]->data();
   }
   return columns;
+}
+
+nb::list ToPython(const std::vector<FeatureSpec>& specs, std::span<Column> columns,
+                  std::span<Strings> placed) {
+  nb::list result;
+  for (size_t f = 0; f < specs.size(); ++f) {
+    result.append(specs[f].dense() ? nb::none() : ToPython(specs[f], &columns[f], &placed[f]));
+  }
+  return result;
+}
+
+nb::tuple ToPython(const ParseError& error, uint64_t row) {
+  return nb::make_tuple(static_cast<int>(error.status), error.feature, row, error.offset,
+                        static_cast<int>(error.found), error.length);
+}
+
+}  // namespace wellfed
+
+namespace {
+
+using wellfed::ArrayIn;
+using wellfed::Buffer;
+using wellfed::Column;
+using wellfed::ExampleParser;
+
+using wellfed::MakeColumns;
+using wellfed::Outputs;
+
+void MakeParser(ExampleParser* parser, nb::list given) {
+  new (parser) ExampleParser(wellfed::ToSpecs(given));
 }
 
 template <typename Records>

@@ -3,14 +3,26 @@
 #define WELLFED_BINDINGS_EXAMPLE_COLUMNS_H_
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "example_parse.h"
 
 namespace wellfed {
+
+// An entry per feature: the caller's memory for a dense column, or None.
+using Memory = nanobind::ndarray<uint8_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using Outputs = std::vector<std::optional<Memory>>;
+
+// Columns over the caller's memory, checked against what `rows` rows need. Throws std::invalid_argument.
+std::vector<Column> MakeColumns(const ExampleParser& parser, uint64_t rows, const Outputs& out,
+                                const Outputs& present);
 
 // The byte strings of one column, found a place: inside one buffer that was the input, or copied into `data`.
 struct Strings {
