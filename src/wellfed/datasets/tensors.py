@@ -228,6 +228,7 @@ class Sequence:
         flat = columns[name if depth == 1 else f"{name}/ragged_flat_values"]
         inner = leaf.shape if isinstance(leaf, Tensor) and leaf.inline else ()
         flat_splits = _divided(name, flat.row_splits, inner)
+        entries: Any
         if isinstance(leaf, Tensor):
             entries = leaf.entries(name, flat.values)
         else:
