@@ -11,8 +11,12 @@ void BindMappingGuard(nb::module_& m);
 void BindMappedFile(nb::module_& m);
 void BindRecords(nb::module_& m);
 void BindExample(nb::module_& m);
+void BindExampleEncode(nb::module_& m);
+void BindExampleScan(nb::module_& m);
+void BindSequence(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
+void BindPng(nb::module_& m);
 void BindLeases(nb::module_& m);
 
 NB_MODULE(_native, m) {
@@ -27,4 +31,8 @@ NB_MODULE(_native, m) {
   BindPixels(m);
   BindLeases(m);
   BindRows(m);
+  BindExampleEncode(m);
+  BindExampleScan(m);
+  BindSequence(m);
+  BindPng(m);
 }

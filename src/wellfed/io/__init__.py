@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from wellfed.io.files import MappedFile
 from wellfed.io.index import GrowingIndex, RecordIndex
-from wellfed.io.patterns import expand
+from wellfed.io.patterns import expand_patterns
 from wellfed.io.reader import TFRecordReader
 from wellfed.io.records import Records
+from wellfed.io.salvage import SalvageReport, salvage
 from wellfed.io.walk import Damage
 from wellfed.io.writer import TFRecordWriter
 
@@ -16,7 +17,9 @@ __all__ = [
     "MappedFile",
     "RecordIndex",
     "Records",
+    "SalvageReport",
     "TFRecordReader",
     "TFRecordWriter",
-    "expand",
+    "expand_patterns",
+    "salvage",
 ]

@@ -13,6 +13,7 @@ import importlib
 import mmap
 import os
 import threading
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -46,7 +47,7 @@ class ByteSource(Protocol):
 
 
 class LocalFile:
-    """A `ByteSource` over a file on this machine.
+    """A `ByteSource` over a file on this machine; closed with its last owner.
 
     Raises:
       OSError: The file cannot be opened.
@@ -54,8 +55,9 @@ class LocalFile:
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
-        self._file = Path(local_path(self.path)).open("rb", buffering=0)  # noqa: SIM115 -- closed by close().
-        self.size = os.fstat(self._file.fileno()).st_size
+        self._descriptor = os.open(local_path(self.path), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._closer = weakref.finalize(self, os.close, self._descriptor)
+        self.size = os.fstat(self._descriptor).st_size
         self._lock = threading.Lock()
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
@@ -70,14 +72,16 @@ class LocalFile:
 
     def _read_some(self, offset: int, buffer: memoryview) -> int:
         if hasattr(os, "preadv"):
-            return os.preadv(self._file.fileno(), [buffer], offset)
+            return os.preadv(self._descriptor, [buffer], offset)
         with self._lock:  # Windows has one position a file.
-            self._file.seek(offset)
-            return self._file.readinto(buffer) or 0
+            os.lseek(self._descriptor, offset, os.SEEK_SET)
+            found = os.read(self._descriptor, len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
 
     def close(self) -> None:
         """See `ByteSource`."""
-        self._file.close()
+        self._closer()
 
 
 class RemoteFile:

@@ -61,7 +61,7 @@ class ShardName:
         return cls(before, int(number), int(count), after)
 
 
-def expand(files: PathLike | Iterable[PathLike]) -> list[str]:
+def expand_patterns(files: PathLike | Iterable[PathLike]) -> list[str]:
     """The files that one or more names stand for.
 
     Args:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from wellfed.columns import Bytes
 from wellfed.io.compression import check_name
 from wellfed.io.index import RecordIndex
-from wellfed.io.patterns import expand
-from wellfed.io.shelf import open_shelf
+from wellfed.io.patterns import expand_patterns
+from wellfed.io.shelf import gather, open_shelf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
+    from wellfed.columns import Bytes
     from wellfed.io.files import PathLike
     from wellfed.io.shelf import Shelf
     from wellfed.io.walk import Damage
@@ -33,8 +34,8 @@ class Records:
     The files' indexes are opened, or built and written, on first use. Thread-safe; forks and pickles.
 
     Args:
-      files: A path, URL or pattern, or several; see `wellfed.io.expand`. Files keep the order in which they are named;
-        those of one pattern are sorted by number.
+      files: A path, URL or pattern, or several; see `wellfed.io.expand_patterns`. Files keep the order in which they
+        are named; those of one pattern are sorted by number.
       compression_type: "", "GZIP" or "ZLIB"; None has it told from each file's content.
       on_damage: "raise", or "skip" to leave out whatever is damaged; each payload is checked then when the index is
         built, so that the numbering stands, and `damage` tells what was left out.
@@ -67,7 +68,7 @@ class Records:
         check_name(compression_type)
         if on_damage not in ("raise", "skip"):
             raise ValueError(f'on_damage must be "raise" or "skip", got {on_damage!r}')
-        self.paths = expand(files)
+        self.paths = expand_patterns(files)
         self._compression_type, self._on_damage, self._check_crc = compression_type, on_damage, check_crc
 
     @cached_property
@@ -114,14 +115,10 @@ class Records:
             here = np.flatnonzero(files == file)
             parts.append(self._shelves[file].read(wanted[here] - self._starts[file]))
             places.append(here)
-        if len(parts) < 2:
-            return parts[0] if parts else Bytes(b"", wanted, wanted)
-        # `places` is a permutation, so sorting it gives its inverse.
-        found: Bytes = Bytes.concat(parts)[np.argsort(np.concatenate(places))]
-        return found
+        return gather(parts, places)
 
     def __len__(self) -> int:
-        return int(self._ends[-1])
+        return self._last_rows[-1]
 
     @overload
     def __getitem__(self, key: int) -> bytes: ...
@@ -133,8 +130,7 @@ class Records:
             return self.take(np.arange(*key.indices(len(self)), dtype=np.int64))
         if hasattr(key, "__index__") and np.ndim(key) == 0:
             file, within = self._place(key.__index__())
-            record: bytes = self._shelves[file].read(np.array([within], np.int64))[0]
-            return record
+            return self._shelves[file].read_one(within)
         keys = np.asarray(key)
         return self.take(np.flatnonzero(keys) if keys.dtype == bool else keys)
 
@@ -165,13 +161,19 @@ class Records:
     def _starts(self) -> NDArray[np.int64]:
         return self._ends - np.array([len(index) for index in self.indexes], np.int64)
 
+    @cached_property
+    def _last_rows(self) -> list[int]:
+        """`_ends` as a list, which is several times as fast for one row."""
+        ends: list[int] = self._ends.tolist()
+        return ends
+
     def _place(self, row: int) -> tuple[int, int]:
-        total = len(self)
+        total = self._last_rows[-1]
         if not -total <= row < total:
             raise IndexError(f"record {row} is not among the {total} records of {self!r}")
         row += total if row < 0 else 0
-        file = int(np.searchsorted(self._ends, row, side="right"))
-        return file, row - int(self._starts[file])
+        file = bisect_right(self._last_rows, row)
+        return file, row - (self._last_rows[file - 1] if file else 0)
 
 
 _OPTIONS = ("_compression_type", "_on_damage", "_check_crc")

@@ -41,6 +41,9 @@ class Shelf(Protocol):
           FileChangedError: The file was cut or replaced.
         """
 
+    def read_one(self, row: int) -> bytes:
+        """One record by number; see `read`."""
+
 
 def open_shelf(index: RecordIndex, *, check: bool = True) -> Shelf:
     """The shelf for a file; `check` has each payload's sum proved when it is read."""
@@ -68,6 +71,17 @@ class MappedShelf:
             self._mapped.check_unchanged()  # Says more than the sum of a page that is gone.
             raise
 
+    def read_one(self, row: int) -> bytes:
+        """See `Shelf`."""
+        offsets, block = self._index.offsets[row : row + 2], self._mapped.data
+        sizes, _, status = _native.read_frames(block, offsets[:1], self._check)
+        if status == _native.FRAME_OK:
+            start, end = offsets.tolist()
+            size = int(sizes[0])
+            if start + size + FRAME_BYTES == end:
+                return block[start + HEADER_BYTES : start + HEADER_BYTES + size].tobytes()
+        return _read_one(self, row)  # A gap follows, or something is wrong: `read` says what.
+
 
 class RemoteShelf:
     """See the module."""
@@ -79,10 +93,14 @@ class RemoteShelf:
     def read(self, rows: NDArray[np.int64]) -> Bytes:
         """See `Shelf`."""
         starts, ends = self._index.offsets[rows].tolist(), self._index.ends_of(rows).tolist()
-        parts = [self._read_one(row, *span) for row, *span in zip(rows.tolist(), starts, ends, strict=True)]
-        return Bytes.concat(parts) if parts else Bytes(b"", rows, rows)
+        parts = [self._read_range(row, *span) for row, *span in zip(rows.tolist(), starts, ends, strict=True)]
+        return gather(parts, list(np.arange(len(rows)).reshape(-1, 1)))
 
-    def _read_one(self, row: int, start: int, end: int) -> Bytes:
+    def read_one(self, row: int) -> bytes:
+        """See `Shelf`."""
+        return _read_one(self, row)
+
+    def _read_range(self, row: int, start: int, end: int) -> Bytes:
         if not start <= end <= self._source.size:
             raise IndexFileError(f"the index places record {row} behind the end of the file", self._index.path)
         block = np.empty(end - start, np.uint8)
@@ -111,10 +129,11 @@ class InflatedShelf:
             block = self._inflate(member, rows[here])
             parts.append(prove(index, rows[here], block, int(member_starts[member]), check=self._check))
             places.append(here)
-        if len(parts) < 2:
-            return parts[0] if parts else Bytes(b"", rows, rows)
-        found: Bytes = Bytes.concat(parts)[np.argsort(np.concatenate(places))]
-        return found
+        return gather(parts, places)
+
+    def read_one(self, row: int) -> bytes:
+        """See `Shelf`."""
+        return _read_one(self, row)
 
     def _inflate(self, member: int, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The stream from the start of a member to the end of the last of some records that start in it."""
@@ -151,6 +170,24 @@ class InflatedShelf:
         return block[: stream.read_into(block.data)]
 
 
+def gather(parts: list[Bytes], places: list[NDArray[np.int64]]) -> Bytes:
+    """Puts records that were read in groups into their order: record i of group g goes to places[g][i].
+
+    Returns:
+      The only group as it is where there is one; else `Bytes` that own their memory.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.zeros(sum(map(len, parts)), np.int64)
+    for part, place in zip(parts, places, strict=True):
+        sizes[place] = part.sizes
+    ends = np.cumsum(sizes)
+    data = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    for part, place in zip(parts, places, strict=True):
+        _native.copy_spans(part.data, part.starts, part.sizes, data, (ends - sizes)[place])
+    return Bytes(data, ends - sizes, sizes)
+
+
 def prove(index: RecordIndex, rows: NDArray[np.int64], block: NDArray[np.uint8], base: int, *, check: bool) -> Bytes:
     """Records whose bytes are at hand, after proving that they stand where the index says.
 
@@ -182,3 +219,8 @@ def prove(index: RecordIndex, rows: NDArray[np.int64], block: NDArray[np.uint8],
     if not np.array_equal(starts + (sizes + (FRAME_BYTES - HEADER_BYTES + base)), index.ends_of(rows).astype(np.int64)):
         raise IndexFileError("the index does not fit the file: a record ends elsewhere than it says", index.path)
     return Bytes(block, starts, sizes)
+
+
+def _read_one(shelf: Shelf, row: int) -> bytes:
+    record: bytes = shelf.read(np.array([row], np.int64))[0]
+    return record

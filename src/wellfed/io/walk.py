@@ -139,6 +139,7 @@ class Walker:
 
     Attributes:
       window: As given.
+      path: As given.
       records: How many records were passed.
       position: Where the walk stands in the uncompressed stream. [bytes]
       damage: What was skipped so far, in the file's order.
@@ -152,7 +153,7 @@ class Walker:
     ) -> None:
         if on_damage not in ("raise", "skip"):
             raise ValueError(f'on_damage must be "raise" or "skip", got {on_damage!r}')
-        self.window, self._path = window, path
+        self.window, self.path = window, path
         self._check, self._skip = check, on_damage == "skip"
         self._aim = 64  # Records a run; follows the size of the records met.
         self.records = 0
@@ -222,7 +223,7 @@ class Walker:
         if not failure:
             return False
         if not self._skip:
-            raise CompressionError(failure, self._path)
+            raise CompressionError(failure, self.path)
         self._note(self.position, failure, 0)
         return self._resume()
 
@@ -240,11 +241,11 @@ class Walker:
         if self.position == 0 and status != _native.FRAME_BAD_PAYLOAD_CRC:
             found = sniff(window.block[:512].tobytes())
             if found:
-                raise NotTFRecordError(f"this is {found}, not a TFRecord file", self._path)
+                raise NotTFRecordError(f"this is {found}, not a TFRecord file", self.path)
         if not self._skip:
             failure = window.failure() if status == _native.FRAME_TRUNCATED else ""
             reason += f"; {failure}" if failure else ""
-            raise record_error(status, reason, self._path, self.records, self.position)
+            raise record_error(status, reason, self.path, self.records, self.position)
         start = self.position
         if status == _native.FRAME_BAD_PAYLOAD_CRC:
             after = start + self._frame_bytes()
@@ -258,7 +259,7 @@ class Walker:
         self._note(start, reason, lost)
 
     def _note(self, start: int, reason: str, lost: int | None) -> None:
-        self.damage.append(Damage(self._path, start, self.position, reason, self.records, lost))
+        self.damage.append(Damage(self.path, start, self.position, reason, self.records, lost))
 
     def _stands(self, keep: int, position: int) -> bool:
         """Whether a true header, or the end of the stream, is at `position`; keeps what stands from `keep` on."""

@@ -67,6 +67,7 @@ class Scan(NamedTuple):
 
     schema: Schema
     listing: Listing
+    kept: Any = None  # What else `load` needs of it; small, pickles.
 
 
 class ListedSource:
@@ -93,10 +94,15 @@ class ListedSource:
         """The items; the same object at each call."""
         return self._found.listing
 
+    @property
+    def kept(self) -> Any:
+        """What `scan` kept for `load`."""
+        return self._found.kept
+
     def part(self, rows: NDArray[np.int64]) -> Self:
         """The source of these rows alone; what is open stays shared with the whole."""
         twin = object.__new__(type(self))
-        found = Scan(self.schema, self.listing().take(np.asarray(rows, np.int64)))
+        found = self._found._replace(listing=self.listing().take(np.asarray(rows, np.int64)))
         twin.__dict__.update(self.__dict__, _found=found)
         return twin
 
