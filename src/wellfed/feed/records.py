@@ -208,7 +208,8 @@ class RecordsReader:
             return None
         dtype = np.dtype(slot.dtype)
         nbytes = rows * math.prod(slot.shape) * dtype.itemsize
-        return self._pool.take(nbytes).view(dtype).reshape(rows, *slot.shape)
+        array: np.ndarray[Any, Any] = self._pool.take(nbytes).view(dtype)
+        return array.reshape(rows, *slot.shape)
 
     def _error(self, window: _Window, failure: Any) -> Exception:
         status, _position, shard, record, offset, parse = failure
