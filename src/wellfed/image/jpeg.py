@@ -59,10 +59,8 @@ def stored_shape(view: memoryview) -> tuple[int, int, int]:
     """Height, width and components (CMYK counts 3, as it is decoded to RGB). 1 us; for hot paths."""
     try:
         height, width, colour, _ = simplejpeg.decode_jpeg_header(view)
-    except ValueError as error:
+    except ValueError:
         header = read_header(view)
-        if header.bits != 8:
-            raise ImageError(f"the JPEG has {header.bits} bits a sample; 8 are supported") from error
         return header.height, header.width, min(header.components, 3)
     return height, width, 1 if colour == "Gray" else 3
 
@@ -79,6 +77,9 @@ def decode(
         return simplejpeg.decode_jpeg(view, colour, **options)  # type: ignore[no-any-return]  # It ships no types.
     except ValueError as error:
         first = error
+    bits = read_header(view).bits
+    if bits != 8:
+        raise ImageError(f"the JPEG has {bits} bits a sample; 8 are supported") from first
     # The decoder is strict: any warning is an error. What lies between the header's segments harms no pixel, so
     # a picture that decodes without it is whole (TensorFlow and Pillow take it, too).
     try:

@@ -125,6 +125,8 @@ def _walk(view: memoryview, *, whole: bool) -> tuple[Png, list[memoryview]]:
         if len(view) - pos < 12:
             raise ImageError(f"the PNG ends at byte {len(view)}, before its IEND chunk")
         length, name = _CHUNK.unpack_from(view, pos)
+        if name == b"IDAT" and picture is not None and not whole:
+            return picture, content
         if length > len(view) - pos - 12:
             raise ImageError(f"the PNG ends at byte {len(view)}, inside its {_printable(name)} chunk at byte {pos}")
         chunk = view[pos + 8 : pos + 8 + length]
@@ -132,8 +134,6 @@ def _walk(view: memoryview, *, whole: bool) -> tuple[Png, list[memoryview]]:
         if picture is None:
             picture = _parse_header(name, chunk)
         elif name == b"IDAT":
-            if not whole:
-                return picture, content
             content.append(chunk)
         elif name == b"IEND":
             if not content:

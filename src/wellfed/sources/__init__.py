@@ -1,5 +1,6 @@
 """Raw formats. A source is a cheap listing of items plus `load(item)`; one file each."""
 
+from wellfed.sources.arrays import Numpy
 from wellfed.sources.base import ListedSource, Scan, Source
 from wellfed.sources.binary import FixedBinary
 from wellfed.sources.cifar import Cifar
@@ -22,6 +23,7 @@ __all__ = [
     "ListingBuilder",
     "Mnist",
     "NumberedKeys",
+    "Numpy",
     "Parquet",
     "Scan",
     "Skipped",

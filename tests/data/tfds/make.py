@@ -33,7 +33,9 @@ class Zoo(tfds.core.GeneratorBasedBuilder):
                     "rows": f.Tensor(shape=(None, 2), dtype=np.int32),
                     "doubles": f.Tensor(shape=(2,), dtype=np.float64, encoding="bytes"),
                     "zipped": f.Tensor(shape=(None, None), dtype=np.uint8, encoding="zlib"),
-                    "objects": f.Sequence({"name": f.ClassLabel(names=["a", "b"]), "at": f.Tensor(shape=(2,), dtype=np.float32)}),
+                    "objects": f.Sequence(
+                        {"name": f.ClassLabel(names=["a", "b"]), "at": f.Tensor(shape=(2,), dtype=np.float32)}
+                    ),
                     "tokens": f.Sequence(f.Sequence(np.int64)),
                     "frames": f.Sequence(f.Image(shape=(2, 2, 3)), length=2),
                     "camera": {"k": f.Tensor(shape=(2,), dtype=np.float32), "side": f.Text()},
