@@ -10,6 +10,7 @@ from wellfed.sources.listfile import ListFile
 from wellfed.sources.listing import JoinedKeys, Listing, ListingBuilder, NumberedKeys, Skipped
 from wellfed.sources.mnist import Mnist
 from wellfed.sources.parquet import Parquet
+from wellfed.sources.tar import Tar
 
 __all__ = [
     "Cifar",
@@ -28,4 +29,5 @@ __all__ = [
     "Scan",
     "Skipped",
     "Source",
+    "Tar",
 ]
