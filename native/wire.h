@@ -18,6 +18,8 @@ namespace wellfed {
 
 // --- Little-endian numbers at any address. REQUIRES: the bytes are there.
 
+inline uint16_t SwapBytes(uint16_t v) { return static_cast<uint16_t>(v >> 8 | v << 8); }
+
 inline uint32_t SwapBytes(uint32_t v) {
   return (v >> 24) | ((v >> 8) & 0xff00u) | ((v << 8) & 0xff0000u) | (v << 24);
 }

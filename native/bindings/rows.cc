@@ -29,6 +29,10 @@ using wellfed::ShardSet;
 
 // A ShardSet with what it points into.
 struct PyShardSet {
+  PyShardSet() = default;
+  PyShardSet(PyShardSet&&) = default;
+  PyShardSet(const PyShardSet&) = delete;  // std::vector would promise a copy that Buffer has not.
+
   std::vector<Buffer> files;
   std::vector<ArrayIn<uint64_t>> offsets;
   std::optional<ShardSet> shards;

@@ -22,7 +22,7 @@ from wellfed.io import expand_patterns
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wellfed.example import Feature
+    from wellfed.example import FeatureSpec
     from wellfed.feed.mixing import UInt64s
 
 PathLike = str | os.PathLike[str]
@@ -73,7 +73,7 @@ def range(*arguments: int) -> Dataset:  # noqa: A001 -- tf.data's name.
 
 def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     filenames: PathLike | Sequence[PathLike],
-    features: Mapping[str, Feature] | None = None,
+    features: Mapping[str, FeatureSpec] | None = None,
     *,
     check_crc: bool = True,
 ) -> Dataset:
@@ -112,7 +112,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     path: PathLike | Sequence[PathLike],
     split: str | None = None,
     *,
-    features: Mapping[str, Feature] | None = None,
+    features: Mapping[str, FeatureSpec] | None = None,
     decode: bool = True,
     check_crc: bool = True,
 ) -> Dataset:
@@ -137,7 +137,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
 
 
 def _open_folder(
-    path: PathLike, split: str | None, features: Mapping[str, Feature] | None, *, decode: bool, check_crc: bool
+    path: PathLike, split: str | None, features: Mapping[str, FeatureSpec] | None, *, decode: bool, check_crc: bool
 ) -> Dataset:
     found = open_dataset(path)
     if split is None and len(found.splits) == 1:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
 from wellfed.feed import plan
 from wellfed.feed.records import RecordsReader
 from wellfed.feed.tree import Tree, map_tree

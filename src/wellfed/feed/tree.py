@@ -3,7 +3,8 @@
     {"image": array (B, 28, 28), "label": array (B,)}     rows of mappings
     (Bytes (B,), {"x": Ragged (B, None)})                 rows of tuples that hold mappings
 
-A leaf is an `np.ndarray`, a `Bytes` or a `Ragged`. Rows that do not stack are an array of objects until they are batched.
+A leaf is an `np.ndarray`, a `Bytes` or a `Ragged`. Rows that do not stack are an array of objects until they are
+batched.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ class Compressor(Protocol):
     def compress(self, data: memoryview | bytes, /) -> bytes:
         """Compresses more bytes; gives what is ready."""
 
-    def flush(self) -> bytes:
-        """Ends the stream; gives what is left."""
+    def flush(self, mode: int = ..., /) -> bytes:
+        """Ends the stream, or with Z_SYNC_FLUSH a block of it; gives what is left."""
 
 
 def compressor(compression: str, level: int) -> Compressor:
@@ -96,7 +96,7 @@ def compressor(compression: str, level: int) -> Compressor:
     if level in (-1, 1, 2, 3):
         fast = isal_zlib.ISAL_DEFAULT_COMPRESSION if level == -1 else level
         return isal_zlib.compressobj(fast, isal_zlib.DEFLATED, WINDOW_BITS[compression])
-    return zlib.compressobj(level, zlib.DEFLATED, WINDOW_BITS[compression], zlib.MAX_MEM_LEVEL)
+    return zlib.compressobj(level, zlib.DEFLATED, WINDOW_BITS[compression], 9)  # As TensorFlow.
 
 
 def _is_record(head: bytes) -> bool:

@@ -13,11 +13,13 @@ import importlib
 import mmap
 import os
 import threading
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from wellfed import _native
 from wellfed.errors import FileChangedError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class ByteSource(Protocol):
 
 
 class LocalFile:
-    """A `ByteSource` over a file on this machine.
+    """A `ByteSource` over a file on this machine; closed with its last owner.
 
     Raises:
       OSError: The file cannot be opened.
@@ -53,8 +55,9 @@ class LocalFile:
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
-        self._file = Path(local_path(self.path)).open("rb", buffering=0)  # noqa: SIM115 -- closed by close().
-        self.size = os.fstat(self._file.fileno()).st_size
+        self._descriptor = os.open(local_path(self.path), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._closer = weakref.finalize(self, os.close, self._descriptor)
+        self.size = os.fstat(self._descriptor).st_size
         self._lock = threading.Lock()
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
@@ -69,14 +72,16 @@ class LocalFile:
 
     def _read_some(self, offset: int, buffer: memoryview) -> int:
         if hasattr(os, "preadv"):
-            return os.preadv(self._file.fileno(), [buffer], offset)
+            return os.preadv(self._descriptor, [buffer], offset)
         with self._lock:  # Windows has one position a file.
-            self._file.seek(offset)
-            return self._file.readinto(buffer) or 0
+            os.lseek(self._descriptor, offset, os.SEEK_SET)
+            found = os.read(self._descriptor, len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
 
     def close(self) -> None:
         """See `ByteSource`."""
-        self._file.close()
+        self._closer()
 
 
 class RemoteFile:
@@ -169,7 +174,7 @@ class MappedFile:
         self.data: NDArray[np.uint8] = np.empty(0, np.uint8)
         if self.size:
             with self._found.open("rb") as file:
-                self.data = np.frombuffer(mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ), np.uint8)
+                self.data = _map(file.fileno(), self.size)
 
     def check_unchanged(self) -> None:
         """Looks whether the file at `path` is still the one that was mapped.
@@ -186,9 +191,9 @@ class MappedFile:
         if now[:2] != self._stamp[:2]:
             raise FileChangedError("another file took its place while it was read", self.path)
         if now[2] < self.size:
-            raise FileChangedError(
-                f"the file was cut from {self.size} to {now[2]} bytes while it was read", self.path
-            )
+            raise FileChangedError(f"the file was cut from {self.size} to {now[2]} bytes while it was read", self.path)
+        if self.size and _native.mapping_was_cut(self.data):
+            raise FileChangedError("the file was cut while it was read, and has grown again", self.path)
         if now[2] == self.size and now[3] != self._stamp[3]:
             raise FileChangedError("the file was written to while it was read", self.path)
 
@@ -198,3 +203,10 @@ class MappedFile:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (MappedFile, (self.path,))
+
+
+def _map(descriptor: int, size: int) -> NDArray[np.uint8]:
+    if os.name == "nt":  # A file that is mapped cannot be cut there.
+        return np.frombuffer(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ), np.uint8)
+    mapped: NDArray[np.uint8] = _native.map_file(descriptor, size)
+    return mapped

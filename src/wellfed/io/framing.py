@@ -1,17 +1,18 @@
 """One record's frame, and what can be wrong with it.
 
-    uint64 length | uint32 masked CRC-32C of the length | payload | uint32 masked CRC-32C of the payload      (all LE)
+uint64 length | uint32 masked CRC-32C of the length | payload | uint32 masked CRC-32C of the payload      (all LE)
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, RecordError, TruncatedRecordError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 HEADER_BYTES = 12
@@ -33,8 +34,8 @@ def explain(block: NDArray[np.uint8], at: int, status: int) -> str:
     length = int.from_bytes(header[:8], "little")
     if status == _native.FRAME_TRUNCATED:
         if left < HEADER_BYTES:
-            return f"the file ends {left} bytes into a header of {HEADER_BYTES}"
-        return f"a record of {length + FRAME_BYTES} bytes is due, {left} are left"
+            return f"a header of {HEADER_BYTES} bytes is due, only {left} left"
+        return f"a record of {length + FRAME_BYTES} bytes is due, only {left} left"
     if status == _native.FRAME_BAD_LENGTH_CRC:
         return _sums("length", header[:8], header[8:])
     end = at + HEADER_BYTES + length
@@ -47,7 +48,7 @@ def _sums(what: str, content: bytes | NDArray[np.uint8], stored: bytes) -> str:
     if found == _native.crc32c(content):
         hint = " (its writer left out the mask)"
     elif found == 0:
-        hint = " (its writer left out the sums)"
+        hint = " (its writer left out the sums)" if np.any(np.frombuffer(content, np.uint8)) else " (all bytes are 0)"
     return f"{what} CRC32C is {due:#010x}, stored {found:#010x}{hint}"
 
 

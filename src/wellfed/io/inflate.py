@@ -10,14 +10,18 @@ fault can be given out before the fault is told.
 
 from __future__ import annotations
 
+import contextlib
 import zlib
 from typing import TYPE_CHECKING, Any
 
 from isal import isal_zlib
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wellfed.io.files import ByteSource
 
+_ISAL_ERROR: type[Exception] = vars(isal_zlib)["error"]  # isal's types declare an instance.
 _CHUNK_BYTES = 256 << 10
 _CAREFUL_BYTES = 16 << 10
 _MAX_GZIP_HEADER = 1 << 20  # Of the name and comment, which have no length of their own.
@@ -76,7 +80,7 @@ class InflateStream:
         chunk = self._inflater.unconsumed_tail or self._input.chunk()
         try:
             piece: bytes = self._inflater.decompress(chunk, limit)
-        except isal_zlib.error:
+        except _ISAL_ERROR:
             return self._careful_rest(limit)
         self._member.add(piece)
         if self._inflater.eof:
@@ -225,37 +229,35 @@ def _inflate_to_fault(source: ByteSource, at: int, skip: int, limit: int) -> tup
     Returns:
       What was inflated behind the first `skip` bytes, at most `limit`, and where in the file the fault was met.
     """
-    stream = _Input(source, at)
-    inflater = zlib.decompressobj(-15)
-    found, passed = bytearray(), 0
-
-    def keep(piece: bytes) -> None:
-        nonlocal passed
+    found, passed, position = bytearray(), 0, at
+    for piece, position in _careful_pieces(source, at):  # noqa: B007 -- the last position is the fault's.
         found.extend(piece[max(0, skip - passed) :])
         passed += len(piece)
+        if len(found) >= limit:
+            break
+    return bytes(found[:limit]), position
 
-    while len(found) < limit and not inflater.eof:
+
+def _careful_pieces(source: ByteSource, at: int) -> Iterator[tuple[bytes, int]]:
+    """Pieces up to the very byte that the fault is in, each with the position in the file behind what it took.
+
+    By zlib, whose state can be copied: when a call fails, its input is given to the copy byte by byte.
+    """
+    stream = _Input(source, at)
+    inflater = zlib.decompressobj(-15)
+    while True:
         chunk = inflater.unconsumed_tail or stream.take(_CAREFUL_BYTES)
         before = inflater.copy()
         try:
             piece = inflater.decompress(chunk, _CAREFUL_BYTES)
         except zlib.error:
-            return _inflate_bytewise(before, chunk, keep, found, limit, stream.position - len(chunk))
-        if not chunk and not piece:
             break
-        keep(piece)
-    return bytes(found[:limit]), stream.position
-
-
-def _inflate_bytewise(
-    inflater: Any, chunk: bytes, keep: Any, found: bytearray, limit: int, position: int
-) -> tuple[bytes, int]:
-    for i in range(len(chunk)):
-        try:
-            keep(inflater.decompress(chunk[i : i + 1]))
-        except zlib.error:
-            return bytes(found[:limit]), position + i
-    return bytes(found[:limit]), position + len(chunk)
+        yield piece, stream.position - len(inflater.unconsumed_tail) - len(inflater.unused_data)
+        if inflater.eof or not (chunk or piece):
+            return
+    with contextlib.suppress(zlib.error):
+        for i in range(len(chunk)):
+            yield before.decompress(chunk[i : i + 1]), stream.position - len(chunk) + i + 1
 
 
 def _find_member(source: ByteSource, kind: str, at: int) -> int | None:

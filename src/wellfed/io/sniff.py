@@ -40,13 +40,13 @@ _MAGICS: tuple[tuple[int, bytes, str], ...] = (
 
 
 def sniff(head: bytes) -> str | None:
-    """Says what a file is that is not TFRecord, from its first bytes (512 or more, or all there are).
+    r"""Says what a file is that is not TFRecord, from its first bytes (512 or more, or all there are).
 
     Returns:
       Words that follow "this is", such as "a zip archive"; None where nothing known fits.
 
     Example:
-      >>> sniff(b"PK\\x03\\x04....")
+      >>> sniff(b"PK\x03\x04....")
       'a zip archive'
     """
     for at, magic, what in _MAGICS:

@@ -83,10 +83,12 @@ class Window(Protocol):
     Attributes:
       block: uint8 (n,); replaced by `advance`, never written to again.
       base: Where it starts in the uncompressed stream. [bytes]
+      members: (start in the file, start in the stream) of each compressed member met so far; empty for plain files.
     """
 
     block: NDArray[np.uint8]
     base: int
+    members: list[tuple[int, int]]
 
     def advance(self, keep: int, want: int = 0) -> bool:
         """Drops what stands before position `keep` of the stream and adds what follows; False where nothing does.
@@ -109,9 +111,10 @@ class MappedWindow:
 
     def __init__(self, mapped: MappedFile) -> None:
         self.block, self.base = mapped.data, 0
+        self.members: list[tuple[int, int]] = []
         self.check = mapped.check_unchanged
 
-    def advance(self, keep: int, want: int = 0) -> bool:
+    def advance(self, keep: int, want: int = 0) -> bool:  # noqa: ARG002 -- nothing is left to add.
         """See `Window`."""
         return False
 
@@ -135,6 +138,8 @@ class Walker:
       start: Position of the first record. [bytes]
 
     Attributes:
+      window: As given.
+      path: As given.
       records: How many records were passed.
       position: Where the walk stands in the uncompressed stream. [bytes]
       damage: What was skipped so far, in the file's order.
@@ -148,7 +153,7 @@ class Walker:
     ) -> None:
         if on_damage not in ("raise", "skip"):
             raise ValueError(f'on_damage must be "raise" or "skip", got {on_damage!r}')
-        self._window, self._path = window, path
+        self.window, self.path = window, path
         self._check, self._skip = check, on_damage == "skip"
         self._aim = 64  # Records a run; follows the size of the records met.
         self.records = 0
@@ -173,16 +178,16 @@ class Walker:
             if run is not None:
                 return run
             if status == _native.FRAME_END:
-                if self._window.advance(self.position):
+                if self.window.advance(self.position):
                     continue
-                if not self._end_of_stream(status):
+                if not self._end_of_stream():
                     return None
-            elif status != _native.FRAME_TRUNCATED or not self._window.advance(self.position, self._frame_bytes()):
+            elif status != _native.FRAME_TRUNCATED or not self.window.advance(self.position, self._frame_bytes()):
                 self._pass_damage(status)
 
     def _scan(self, most: int) -> tuple[Run | None, int]:
         """The records that lie whole in the block, and the status after them."""
-        window = self._window
+        window = self.window
         # One more than asked for where payloads are not checked: it is given back below.
         offsets, after, status = _native.scan_frames(
             window.block, self.position - window.base, most + (not self._check), self._check
@@ -204,42 +209,43 @@ class Walker:
         return run, status
 
     def _payload_holds(self, at: int) -> bool:
-        return bool(_native.scan_frames(self._window.block, at, 1, True)[2] == _native.FRAME_OK)
+        return bool(_native.scan_frames(self.window.block, at, 1, True)[2] == _native.FRAME_OK)
 
     def _frame_bytes(self) -> int:
         """Bytes of the record at `position`, once its header is there to say so."""
-        length = header_length(self._window.block, self.position - self._window.base)
+        length = header_length(self.window.block, self.position - self.window.base)
         return FRAME_BYTES if length is None else FRAME_BYTES + length
 
-    def _end_of_stream(self, status: int) -> bool:
+    def _end_of_stream(self) -> bool:
         """What to do where no byte is left: True to go on, after a failure of the stream that was noted."""
-        self._window.check()
-        failure = self._window.failure()
+        self.window.check()
+        failure = self.window.failure()
         if not failure:
             return False
         if not self._skip:
-            raise CompressionError(failure, self._path)
+            raise CompressionError(failure, self.path)
         self._note(self.position, failure, 0)
         return self._resume()
 
     def _resume(self) -> bool:
-        resumed = self._window.resume()
-        self.position = self._window.base if resumed else self.position
+        resumed = self.window.resume()
+        self.position = self.window.base if resumed else self.position
         return resumed
 
     def _pass_damage(self, status: int) -> None:
         """Raises for the damage at `position`, or notes it and moves `position` behind it."""
-        window = self._window
+        window = self.window
         window.check()
         at = self.position - window.base
-        failure = window.failure() if status == _native.FRAME_TRUNCATED else ""
-        reason = "; ".join(filter(None, [explain(window.block, at, status), failure]))
+        reason = explain(window.block, at, status)
         if self.position == 0 and status != _native.FRAME_BAD_PAYLOAD_CRC:
-            found = sniff(window.block[:65536].tobytes())
+            found = sniff(window.block[:512].tobytes())
             if found:
-                raise NotTFRecordError(f"this is {found}, not a TFRecord file", self._path)
+                raise NotTFRecordError(f"this is {found}, not a TFRecord file", self.path)
         if not self._skip:
-            raise record_error(status, reason, self._path, self.records, self.position)
+            failure = window.failure() if status == _native.FRAME_TRUNCATED else ""
+            reason += f"; {failure}" if failure else ""
+            raise record_error(status, reason, self.path, self.records, self.position)
         start = self.position
         if status == _native.FRAME_BAD_PAYLOAD_CRC:
             after = start + self._frame_bytes()
@@ -253,11 +259,11 @@ class Walker:
         self._note(start, reason, lost)
 
     def _note(self, start: int, reason: str, lost: int | None) -> None:
-        self.damage.append(Damage(self._path, start, self.position, reason, self.records, lost))
+        self.damage.append(Damage(self.path, start, self.position, reason, self.records, lost))
 
     def _stands(self, keep: int, position: int) -> bool:
         """Whether a true header, or the end of the stream, is at `position`; keeps what stands from `keep` on."""
-        window = self._window
+        window = self.window
         if position + HEADER_BYTES > window.base + len(window.block):
             window.advance(keep, position + HEADER_BYTES - keep)
         at = position - window.base
@@ -265,7 +271,7 @@ class Walker:
 
     def _find(self, position: int) -> int:
         """Where the next whole record stands, both of whose sums hold; the end of the stream where there is none."""
-        window = self._window
+        window = self.window
         while True:
             at, status = _native.find_frame_in_stream(window.block, position - window.base, _MAX_LENGTH)
             position = window.base + at
