@@ -1,79 +1,101 @@
 // tf.train.Example records to columns.
 //
-// A parser is made once from a list of feature specs and then shared by threads. A call gives it a sink: pointers
-// into dense columns that the caller owns, and growing columns for values of any number.
+//   Example  { 1: Features }          Features { 1: map<string, Feature> }
+//   Feature  { oneof: 1: BytesList  2: FloatList  3: Int64List }     a list { 1: repeated values, packed or
+//   not }
+//
+// A parser is made once from a list of feature specs and then shared by threads. Each thread brings a scratch
+// and its columns: pointers into dense arrays that the caller owns, and growing arrays for values of any
+// number.
+//
+// What is read is what protobuf reads (docs/examples.md lists where TensorFlow's own parser differs): the
+// last entry of a key counts, chunks of a list are joined, unknown fields are passed. Values of features that
+// no spec names are not looked at.
 #ifndef WELLFED_EXAMPLE_PARSE_H_
 #define WELLFED_EXAMPLE_PARSE_H_
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "feature_reader.h"
+#include "key_table.h"
+
 namespace wellfed {
 
-enum class Kind : int { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };  // The field numbers of Feature's oneof.
-
-enum class Layout : int {
-  kFixed = 0,  // Exactly `count` values a row: dense int64 or float32, or `count` byte strings.
-  kVar = 1,    // Any number of values a row: values and row splits.
-  kRaw = 2,    // One byte string of exactly `count` bytes a row, copied into a dense column.
+enum class ParseStatus : int {
+  kOk = 0,
+  kMalformed = 1,    // The bytes are no Example.
+  kMissing = 2,      // A fixed feature without a default is absent, or its kind is unset.
+  kWrongKind = 3,    // A list of another kind.
+  kWrongLength = 4,  // Another number of values.
+  kWrongSize = 5,    // kRaw: a string of another number of bytes.
 };
-
-struct FeatureSpec {
-  std::string key;
-  Kind kind = Kind::kNone;
-  Layout layout = Layout::kFixed;
-  uint64_t count = 1;
-  bool has_default = false;
-  // `count` values: int64 or float32 as their bytes; for kRaw the bytes themselves; for byte strings `default_bytes`.
-  std::vector<uint8_t> default_dense;
-  std::vector<std::string> default_bytes;
-};
-
-// One column of one call.
-//   kFixed int64/float32, kRaw: `dense` points at rows * count values that the caller owns; nothing else is used.
-//   kVar int64/float32: `values` grows (8 or 4 bytes a value), `row_splits` holds rows + 1 counts of values.
-//   byte strings (kFixed, kVar): `starts` and `sizes` hold a string each, relative to the record's own bytes plus
-//   `base` of the call; kVar has `row_splits` too.
-struct Column {
-  uint8_t* dense = nullptr;
-  std::vector<uint8_t> values;
-  std::vector<int64_t> row_splits;
-  std::vector<const uint8_t*> starts;
-  std::vector<uint64_t> sizes;
-};
-
-enum class ParseStatus : int { kOk = 0, kMalformed = 1, kMissing = 2, kWrongKind = 3, kWrongLength = 4 };
 
 struct ParseError {
   ParseStatus status = ParseStatus::kOk;
-  int feature = -1;         // Index of the spec, or -1.
-  uint64_t offset = 0;      // kMalformed: bytes from the proto's start.
+  int feature = -1;          // Index of the spec, or -1.
+  uint64_t offset = 0;       // kMalformed: first byte that could not be read, from the proto's start.
   Kind found = Kind::kNone;  // kWrongKind.
-  uint64_t length = 0;      // kWrongLength: values (or bytes, for kRaw) found.
+  uint64_t length = 0;       // kWrongLength: values found; kWrongSize: bytes found.
 };
 
-// REQUIRES: keys are unique. Immutable after construction; Parse is thread-safe on distinct columns.
+// REQUIRES: keys are unique; kRaw has kind kBytes; defaults have their size. Immutable after construction;
+// Parse is thread-safe on distinct columns and scratch.
 class ExampleParser {
  public:
   explicit ExampleParser(std::vector<FeatureSpec> specs);
 
   const std::vector<FeatureSpec>& specs() const { return specs_; }
 
-  // Scratch of one call (last seen key order, marks of features seen); make one a call, use it for all its rows.
+  // What one thread remembers from record to record. Valid for one parser; make one a call.
   struct Scratch {
-    std::vector<uint64_t> seen;   // seen[f] == row + 1: feature f was met in this row.
-    std::vector<int32_t> order;   // order[k]: which spec the k-th map entry of the last record was, -1 for none.
+    struct Guess {
+      const uint8_t* prefix;  // "key" up to the value's tag, as it is on the wire.
+      size_t size;
+      int32_t feature;  // -1: no spec names it.
+    };
+    struct Piece {
+      int32_t feature;
+      uint64_t entry;
+      std::span<const uint8_t> value;
+    };
+    uint64_t stamp = 0;          // Counts calls.
+    std::vector<uint64_t> seen;  // seen[f] == stamp: feature f was met in this record.
+    std::vector<Guess> order;    // The k-th map entry of the last record.
+    std::deque<std::string>
+        unknown;                // Owns the prefixes of keys that no spec names. A deque never moves them.
+    std::vector<Piece> pieces;  // For unusual records only: where values lie, and the
+    std::vector<uint64_t> last_entry;  // number of the last entry of each feature.
   };
 
-  // Parses `record` into row `row` of `columns` (as many as specs). Rows come in ascending order without gaps.
-  // On an error the columns hold whatever was parsed before; the caller throws them away.
+  // Makes columns ready for row 0, with room for `rows` rows. REQUIRES: as many columns as specs.
+  void Start(uint64_t rows, std::span<Column> columns) const;
+
+  // Parses `record` into row `row` of `columns`.
+  // REQUIRES: Start was called, then rows 0, 1, ... in order; `record` outlives `starts`.
+  // On an error the growing columns are as they were before, so the row can be parsed again from another
+  // record; its dense values are undefined.
   ParseStatus Parse(std::span<const uint8_t> record, uint64_t row, Scratch* scratch, Column* columns,
                     ParseError* error) const;
 
  private:
+  bool ParseUsual(std::span<const uint8_t> record, uint64_t row, Scratch* scratch, Column* columns) const;
+  ParseStatus ParseAny(std::span<const uint8_t> record, uint64_t row, Scratch* scratch, Column* columns,
+                       ParseError* error) const;
+  const uint8_t* CollectPieces(std::span<const uint8_t> record, Scratch* scratch) const;
+  const uint8_t* CollectEntry(std::span<const uint8_t> entry, uint64_t number, Scratch* scratch) const;
+  bool LearnKey(const uint8_t** p, const uint8_t* end, size_t position, Scratch* scratch,
+                int32_t* feature) const;
+  bool FillDefault(size_t feature, uint64_t row, Column* column) const;
+  void FinishRow(Column* columns) const;
+  void Rewind(uint64_t row, Column* columns) const;
+
   std::vector<FeatureSpec> specs_;
+  std::vector<size_t> growing_;  // The specs whose columns grow.
+  KeyTable keys_;
 };
 
 }  // namespace wellfed

@@ -31,7 +31,7 @@ _ROOMS = {
     "datasets": (),
     "sources": (),
     "packing": ("pack",),
-    "feed": ("TFRecordDataset", "from_arrays", "open"),
+    "feed": ("Dataset", "from_arrays", "range"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

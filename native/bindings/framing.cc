@@ -1,0 +1,119 @@
+#include "framing.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+using wellfed::ArrayIn;
+using wellfed::ArrayOut;
+using wellfed::Buffer;
+
+void CheckStart(std::span<const uint8_t> block, uint64_t start) {
+  if (start > block.size()) {
+    throw std::invalid_argument("start must be at most the block's " + std::to_string(block.size()) +
+                                " bytes, got " + std::to_string(start));
+  }
+}
+
+std::tuple<ArrayOut<uint64_t>, uint64_t, int> ScanFrames(const Buffer& block, uint64_t start,
+                                                         uint64_t max_records, bool check) {
+  const auto bytes = block.span();
+  CheckStart(bytes, start);
+  std::vector<uint64_t> offsets;
+  wellfed::ScanResult result;
+  {
+    nb::gil_scoped_release released;
+    result = wellfed::ScanFrames(bytes, start, max_records, check, &offsets);
+  }
+  return {wellfed::ToArray(std::move(offsets)), result.position, static_cast<int>(result.status)};
+}
+
+uint64_t FindFrame(const Buffer& block, uint64_t start) {
+  CheckStart(block.span(), start);
+  nb::gil_scoped_release released;
+  return wellfed::FindFrame(block.span(), start);
+}
+
+std::pair<uint64_t, int> FindFrameInStream(const Buffer& block, uint64_t start, uint64_t max_length) {
+  CheckStart(block.span(), start);
+  nb::gil_scoped_release released;
+  const auto found = wellfed::FindFrameInStream(block.span(), start, max_length);
+  return {found.position, static_cast<int>(found.status)};
+}
+
+// Bytes of all the records once framed. Throws where one is not inside the `available` bytes.
+uint64_t FramedSize(uint64_t available, std::span<const int64_t> starts, std::span<const int64_t> sizes) {
+  if (starts.size() != sizes.size()) {
+    throw std::invalid_argument("starts and sizes must be equally long, got " +
+                                std::to_string(starts.size()) + " and " + std::to_string(sizes.size()));
+  }
+  uint64_t total = 0;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    // Negative numbers become huge ones, so one comparison each refuses them too.
+    const auto start = static_cast<uint64_t>(starts[i]), size = static_cast<uint64_t>(sizes[i]);
+    if (start > available || size > available - start) {
+      throw std::invalid_argument("record " + std::to_string(i) + " must lie inside the " +
+                                  std::to_string(available) + " bytes of data, got start " +
+                                  std::to_string(starts[i]) + " and size " + std::to_string(sizes[i]));
+    }
+    total += wellfed::kFrameOverhead + size;
+  }
+  return total;
+}
+
+nb::bytes FrameRecords(const Buffer& data, ArrayIn<int64_t> starts, ArrayIn<int64_t> sizes) {
+  const auto bytes = data.span();
+  const std::span<const int64_t> from(starts.data(), starts.size()), count(sizes.data(), sizes.size());
+  const uint64_t total = FramedSize(bytes.size(), from, count);
+  nb::bytes framed = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(total)));
+  if (!framed.is_valid()) throw nb::python_error();
+  auto* out = reinterpret_cast<uint8_t*>(PyBytes_AS_STRING(framed.ptr()));
+  nb::gil_scoped_release released;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const auto payload = bytes.subspan(static_cast<size_t>(from[i]), static_cast<size_t>(count[i]));
+    wellfed::WriteFrame(payload, out);
+    out += wellfed::kFrameOverhead + payload.size();
+  }
+  return framed;
+}
+
+}  // namespace
+
+void BindFraming(nb::module_& m) {
+  m.attr("FRAME_OK") = static_cast<int>(wellfed::FrameStatus::kOk);
+  m.attr("FRAME_END") = static_cast<int>(wellfed::FrameStatus::kEnd);
+  m.attr("FRAME_TRUNCATED") = static_cast<int>(wellfed::FrameStatus::kTruncated);
+  m.attr("FRAME_BAD_LENGTH_CRC") = static_cast<int>(wellfed::FrameStatus::kBadLengthCrc);
+  m.attr("FRAME_BAD_PAYLOAD_CRC") = static_cast<int>(wellfed::FrameStatus::kBadPayloadCrc);
+  m.def("scan_frames", &ScanFrames, nb::arg("block"), nb::arg("start") = 0,
+        nb::arg("max_records") = UINT64_MAX, nb::arg("check") = true,
+        "Walks records from byte `start` on. Returns (offset of each header, header of the first record that "
+        "was not\n"
+        "scanned, a FRAME_* status that says why the walk ended there).");
+  m.def("find_frame", &FindFrame, nb::arg("block"), nb::arg("start") = 0,
+        "The first position from `start` on where a whole record stands whose two sums hold, or len(block).");
+  m.def("find_frame_in_stream", &FindFrameInStream, nb::arg("block"), nb::arg("start") = 0,
+        nb::arg("max_length") = UINT64_MAX,
+        "As find_frame, for a block after which more bytes may come. Returns (position, status): FRAME_OK, a "
+        "whole\n"
+        "record; FRAME_TRUNCATED, a true header of at most `max_length` bytes of payload that the block ends "
+        "inside;\n"
+        "FRAME_END, none starts in front of `position`.");
+  m.def("frame_records", &FrameRecords, nb::arg("data"), nb::arg("starts").noconvert(),
+        nb::arg("sizes").noconvert(),
+        "Frames record i, the `sizes[i]` bytes of `data` at `starts[i]`, for each i. Returns the framed "
+        "bytes.");
+}

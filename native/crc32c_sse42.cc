@@ -1,0 +1,50 @@
+// CRC-32C by the SSE4.2 instruction of x86-64.
+#include "crc32c_impl.h"
+
+#ifdef WELLFED_CRC32C_SSE42
+
+#include <nmmintrin.h>
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#define WELLFED_CRC32C_TARGET
+#else
+#define WELLFED_CRC32C_TARGET __attribute__((target("sse4.2")))
+#endif
+
+namespace wellfed {
+namespace {
+
+WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint64_t word) {
+  return static_cast<uint32_t>(_mm_crc32_u64(crc, word));
+}
+WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint32_t word) { return _mm_crc32_u32(crc, word); }
+WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint16_t word) { return _mm_crc32_u16(crc, word); }
+WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint8_t word) { return _mm_crc32_u8(crc, word); }
+
+inline void Prefetch(const uint8_t* address) {
+  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0);
+}
+
+bool Available() {
+#if defined(_MSC_VER)
+  int registers[4];
+  __cpuid(registers, 1);
+  return registers[2] >> 20 & 1;
+#else
+  return __builtin_cpu_supports("sse4.2");
+#endif
+}
+
+}  // namespace
+}  // namespace wellfed
+
+#include "crc32c_streams.h"
+
+namespace wellfed {
+
+const Crc32cImplementation kCrc32cSse42 = {"sse4.2", Available, Extend, OfWord, FindSummedWord};
+
+}  // namespace wellfed
+
+#endif  // WELLFED_CRC32C_SSE42

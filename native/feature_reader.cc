@@ -1,0 +1,192 @@
+#include "feature_reader.h"
+
+#include <bit>
+#include <cstring>
+
+namespace wellfed {
+namespace {
+
+constexpr uint64_t kHighBits = 0x8080808080808080u;
+constexpr uint32_t kValues = MakeTag(1, kLength);  // A packed chunk, or a byte string.
+
+// Varints that end inside `chunk`. The compiler makes vectors of it.
+uint64_t CountVarints(std::span<const uint8_t> chunk) {
+  uint64_t count = 0;
+  for (const uint8_t byte : chunk) count += byte < 0x80;
+  return count;
+}
+
+// Decodes up to `room` varints to `out` (8 bytes each, native order); returns how many.
+uint64_t DecodeVarints(Cursor* chunk, uint8_t* out, uint64_t room) {
+  uint64_t count = 0;
+  while (count < room && !chunk->done()) {
+    // Eight values of one byte each.
+    if (room - count >= 8 && chunk->left() >= 8 && (LoadLE64(chunk->position()) & kHighBits) == 0) {
+      const uint8_t* p = chunk->position();
+      for (int i = 0; i < 8; ++i) {
+        const uint64_t value = p[i];
+        std::memcpy(out + 8 * (count + i), &value, 8);
+      }
+      chunk->Advance(8);
+      count += 8;
+      continue;
+    }
+    uint64_t value;
+    if (!chunk->Varint(&value)) break;
+    std::memcpy(out + 8 * count, &value, 8);
+    ++count;
+  }
+  return count;
+}
+
+// Floats are little-endian on the wire.
+void CopyFloats(const uint8_t* from, uint64_t count, uint8_t* to) {
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(to, from, count * 4);
+  } else {
+    for (uint64_t i = 0; i < 4 * count; ++i) to[i ^ 3] = from[i];
+  }
+}
+
+}  // namespace
+
+bool FeatureReader::Read(std::span<const uint8_t> feature) {
+  Cursor fields(feature);
+  while (!fields.done()) {
+    const Cursor field = fields;
+    uint32_t tag;
+    if (!fields.Tag(&tag)) return Fail(field);
+    if ((tag & 7) != kLength || tag >> 3 > 3) {
+      if (!fields.Skip(tag)) return Fail(field);
+      continue;
+    }
+    std::span<const uint8_t> list;
+    if (!fields.Bytes(&list)) return Fail(field);
+    const Kind kind = static_cast<Kind>(tag >> 3);
+    if (kind != found_) Restart();
+    found_ = kind;
+    if (kind == spec_.kind && !ReadList(Cursor(list))) return false;
+  }
+  return true;
+}
+
+bool FeatureReader::ReadList(Cursor list) {
+  found_ = spec_.kind;
+  switch (spec_.kind) {
+    case Kind::kBytes:
+      return ReadStrings(list);
+    case Kind::kFloat:
+      return ReadFloats(list);
+    case Kind::kInt64:
+      return ReadInts(list);
+    case Kind::kNone:
+      break;
+  }
+  return Fail(list);
+}
+
+void FeatureReader::Restart() {
+  count_ = 0;
+  column_->values.Truncate(first_value_);
+  column_->starts.Truncate(first_string_);
+  column_->sizes.Truncate(first_string_);
+}
+
+// Room for `count` more values of the row, or nullptr where a dense row has no place for all of them.
+uint8_t* FeatureReader::Place(uint64_t count, uint64_t value_size) {
+  if (dense_ == nullptr) return column_->values.Grow(count * value_size);
+  const bool fits = count_ <= spec_.count && count <= spec_.count - count_;
+  return fits ? dense_ + count_ * value_size : nullptr;
+}
+
+bool FeatureReader::ReadStrings(Cursor list) {
+  while (!list.done()) {
+    const Cursor field = list;
+    uint32_t tag;
+    std::span<const uint8_t> string;
+    if (!list.Tag(&tag)) return Fail(field);
+    if (tag == kValues) {
+      if (!list.Bytes(&string)) return Fail(field);
+      PutString(string);
+    } else if (!list.Skip(tag)) {
+      return Fail(field);
+    }
+  }
+  return true;
+}
+
+void FeatureReader::PutString(std::span<const uint8_t> string) {
+  string_size_ = string.size();
+  if (spec_.layout == Layout::kRaw) {
+    if (dense_ != nullptr && string.size() == spec_.count) std::memcpy(dense_, string.data(), string.size());
+  } else {
+    column_->starts.Push(string.data());
+    column_->sizes.Push(string.size());
+  }
+  ++count_;
+}
+
+bool FeatureReader::ReadFloats(Cursor list) {
+  while (!list.done()) {
+    const Cursor field = list;
+    uint32_t tag;
+    std::span<const uint8_t> chunk;
+    if (!list.Tag(&tag)) return Fail(field);
+    if (tag == kValues) {
+      if (!list.Bytes(&chunk) || !PackedFloats(chunk)) return Fail(field);
+    } else if (tag == MakeTag(1, kFixed32)) {
+      if (list.left() < 4) return Fail(field);
+      PackedFloats({list.position(), 4});
+      list.Advance(4);
+    } else if (!list.Skip(tag)) {
+      return Fail(field);
+    }
+  }
+  return true;
+}
+
+bool FeatureReader::PackedFloats(std::span<const uint8_t> chunk) {
+  if (chunk.size() % 4 != 0) return false;
+  const uint64_t count = chunk.size() / 4;
+  uint8_t* place = Place(count, 4);
+  if (place != nullptr && count > 0) CopyFloats(chunk.data(), count, place);
+  count_ += count;
+  return true;
+}
+
+bool FeatureReader::ReadInts(Cursor list) {
+  while (!list.done()) {
+    const Cursor field = list;
+    uint32_t tag;
+    uint64_t value;
+    std::span<const uint8_t> chunk;
+    if (!list.Tag(&tag)) return Fail(field);
+    if (tag == kValues) {
+      if (!list.Bytes(&chunk)) return Fail(field);
+      if (!PackedInts(chunk)) return false;
+    } else if (tag == MakeTag(1, kVarint)) {
+      if (!list.Varint(&value)) return Fail(field);
+      if (uint8_t* place = Place(1, 8)) std::memcpy(place, &value, 8);
+      ++count_;
+    } else if (!list.Skip(tag)) {
+      return Fail(field);
+    }
+  }
+  return true;
+}
+
+bool FeatureReader::PackedInts(std::span<const uint8_t> chunk) {
+  Cursor values(chunk);
+  const uint64_t count = CountVarints(chunk);
+  if (uint8_t* place = Place(count, 8)) {
+    DecodeVarints(&values, place, count);
+  } else {
+    uint64_t value;
+    while (values.Varint(&value)) {
+    }
+  }
+  count_ += count;
+  return values.done() || Fail(values);
+}
+
+}  // namespace wellfed

@@ -1,0 +1,181 @@
+"""The folder of a data set, on this machine or behind a URL, as a few whole-file operations.
+
+Every write appears whole or not at all: a temporary name and a rename on this machine; object stores do so by
+themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Protocol
+
+from wellfed.io.files import is_url, local_path, open_system
+
+
+class Folder(Protocol):
+    """A folder; names are relative to it, with "/" between their parts.
+
+    Attributes:
+      path: As the caller named it, without a slash at its end.
+    """
+
+    path: str
+
+    def full(self, name: str) -> str:
+        """The path or URL of a file in it."""
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a file; None where there is none."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Puts a file there, whole, in place of an older one; makes the folders it needs."""
+
+    def put(self, local: str, name: str) -> None:
+        """Moves a file of this machine there, in place of an older one."""
+
+    def move(self, name: str, to: str) -> None:
+        """Renames a file, in place of an older one."""
+
+    def remove(self, name: str) -> None:
+        """Removes a file or a folder with all it holds; nothing where there is none."""
+
+    def names(self, under: str = "") -> list[str]:
+        """The names of the files and folders in a folder of it, sorted; empty where there is none."""
+
+    def size(self, name: str) -> int | None:
+        """A file's size; None where there is none. [bytes]"""
+
+
+def open_folder(path: str | os.PathLike[str]) -> Folder:
+    """Returns the folder at a path or URL; it need not be there.
+
+    Raises:
+      MissingExtraError: The package that speaks the URL's protocol is not installed.
+    """
+    return RemoteFolder(os.fspath(path)) if is_url(path) else LocalFolder(path)
+
+
+class LocalFolder:
+    """A `Folder` on this machine."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._root = Path(local_path(path))
+        self.path = str(self._root)
+
+    def full(self, name: str) -> str:
+        """See `Folder`."""
+        return str(self._root / name)
+
+    def read(self, name: str) -> bytes | None:
+        """See `Folder`."""
+        try:
+            return (self._root / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """See `Folder`."""
+        place = self._place(name)
+        partial = place.with_name(f".{place.name}.{os.getpid()}.partial")
+        try:
+            partial.write_bytes(content)
+            partial.replace(place)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def put(self, local: str, name: str) -> None:
+        """See `Folder`."""
+        shutil.move(local, self._place(name))
+
+    def move(self, name: str, to: str) -> None:
+        """See `Folder`."""
+        (self._root / name).replace(self._place(to))
+
+    def remove(self, name: str) -> None:
+        """See `Folder`."""
+        place = self._root / name
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        else:
+            place.unlink(missing_ok=True)
+
+    def names(self, under: str = "") -> list[str]:
+        """See `Folder`."""
+        try:
+            return sorted(os.listdir(self._root / under))
+        except FileNotFoundError:
+            return []
+
+    def size(self, name: str) -> int | None:
+        """See `Folder`."""
+        try:
+            return (self._root / name).stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _place(self, name: str) -> Path:
+        place = self._root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
+
+
+class RemoteFolder:
+    """A `Folder` behind a URL, through fsspec."""
+
+    def __init__(self, url: str) -> None:
+        self.path = url.rstrip("/")
+        self._system, self._root = open_system(self.path)
+
+    def full(self, name: str) -> str:
+        """See `Folder`."""
+        return f"{self.path}/{name}"
+
+    def read(self, name: str) -> bytes | None:
+        """See `Folder`."""
+        try:
+            content: bytes = self._system.cat_file(self._name(name))
+        except FileNotFoundError:
+            return None
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """See `Folder`."""
+        self._system.makedirs(self._name(name).rpartition("/")[0], exist_ok=True)
+        self._system.pipe_file(self._name(name), content)
+
+    def put(self, local: str, name: str) -> None:
+        """See `Folder`."""
+        self._system.makedirs(self._name(name).rpartition("/")[0], exist_ok=True)
+        self._system.put_file(local, self._name(name))
+        Path(local).unlink()
+
+    def move(self, name: str, to: str) -> None:
+        """See `Folder`."""
+        self._system.makedirs(self._name(to).rpartition("/")[0], exist_ok=True)
+        self._system.mv(self._name(name), self._name(to))
+
+    def remove(self, name: str) -> None:
+        """See `Folder`."""
+        if self._system.exists(self._name(name)):
+            self._system.rm(self._name(name), recursive=True)
+
+    def names(self, under: str = "") -> list[str]:
+        """See `Folder`."""
+        try:
+            self._system.invalidate_cache()  # fsspec remembers listings; another process may have written since.
+            found = self._system.ls(self._name(under).rstrip("/"), detail=False)
+        except FileNotFoundError:
+            return []
+        return sorted(name.rstrip("/").rpartition("/")[2] for name in found)
+
+    def size(self, name: str) -> int | None:
+        """See `Folder`."""
+        try:
+            return int(self._system.size(self._name(name)))
+        except FileNotFoundError:
+            return None
+
+    def _name(self, name: str) -> str:
+        return f"{self._root}/{name}"

@@ -1,0 +1,59 @@
+"""The run context: what joins a plan when iteration starts."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from dataclasses import dataclass
+
+from wellfed.errors import PlanError
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """Who runs a plan, and which epoch of it.
+
+    Attributes:
+      seed: Stands in for every seed that the plan leaves open: the first that it gives, or one drawn for the data set.
+      epoch: 0-based.
+      rank: 0-based number of this process among `world_size`.
+      world_size: How many processes share the data set.
+    """
+
+    seed: int
+    epoch: int = 0
+    rank: int = 0
+    world_size: int = 1
+
+    def __post_init__(self) -> None:
+        if self.epoch < 0:
+            raise PlanError("epoch", f"epoch must be at least 0, got {self.epoch}")
+        if not 0 <= self.rank < self.world_size:
+            raise PlanError("shard", f"rank must be in [0, {self.world_size}), got {self.rank}")
+
+
+def draw_seed() -> int:
+    """A seed from the system's entropy."""
+    return secrets.randbits(63)
+
+
+def find_rank() -> tuple[int, int]:
+    """(rank, world size) from torch.distributed or JAX where they run, else from RANK and WORLD_SIZE; else (0, 1).
+
+    Raises:
+      PlanError: Only one of RANK and WORLD_SIZE is set, or they are no whole numbers.
+    """
+    torch = sys.modules.get("torch")
+    distributed = getattr(torch, "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    jax = sys.modules.get("jax")
+    if jax is not None and jax.process_count() > 1:
+        return jax.process_index(), jax.process_count()
+    rank, size = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
+    if rank is None and size is None:
+        return 0, 1
+    if rank is None or size is None or not rank.isdigit() or not size.isdigit():
+        raise PlanError("shard", f"RANK and WORLD_SIZE must both be whole numbers, got {rank!r} and {size!r}")
+    return int(rank), int(size)

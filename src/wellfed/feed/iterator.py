@@ -1,0 +1,230 @@
+"""Iteration: one epoch of a data set, with its position, its state and its account of time."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from wellfed.errors import StateError
+from wellfed.feed import plan, state
+from wellfed.feed.engine import Engine, UnitSize
+from wellfed.feed.pipeline import Pipeline
+from wellfed.feed.tree import Tree
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from wellfed.feed.context import RunContext
+    from wellfed.feed.readers import SharedReader
+
+
+@dataclass
+class EpochCounter:
+    """The number of the epoch that the next `iter` gives; the data set owns it, iterators move it on."""
+
+    next: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FeedOptions:
+    """How a data set is run; never what comes out.
+
+    Attributes:
+      threads: Threads that read, parse and transform; None: one for each core that this process may use.
+      ram_budget: Units that are ready or being made hold about this much at most. [bytes]
+    """
+
+    threads: int | None = None
+    ram_budget: int = 256 << 20
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise ValueError(f"threads must be at least 1, got {self.threads}")
+        if self.ram_budget < 1 << 20:
+            raise ValueError(f"ram_budget must be at least 1048576 bytes, got {self.ram_budget}")
+
+    def thread_count(self) -> int:
+        """The number of threads that these options mean here."""
+        return self.threads or usable_cores()
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class FeedStats:
+    """What an iteration did so far.
+
+    Attributes:
+      elements: Elements delivered.
+      seconds: Time since the first element was asked for. [s]
+      waited_seconds: How much of it the consumer waited for elements that were not ready. [s]
+    """
+
+    elements: int
+    seconds: float
+    waited_seconds: float
+
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks  # noqa: PLW0603 -- os.register_at_fork takes a function without arguments.
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+class DatasetIterator(Iterator[Tree]):
+    """One epoch of a data set.
+
+    Threads start with the first element and end with the last one, with `close`, with an error, or when the iterator
+    is dropped. Elements fetched ahead and not delivered do not count in the position.
+
+    Example:
+      >>> from wellfed.feed import from_arrays
+      >>> import numpy as np
+      >>> numbers = from_arrays(np.arange(5))
+      >>> iterator = iter(numbers)
+      >>> int(next(iterator)), iterator.state_dict()["position"]
+      (0, 1)
+    """
+
+    def __init__(
+        self,
+        node: plan.Node,
+        reader: SharedReader,
+        context: RunContext,
+        options: FeedOptions,
+        counter: EpochCounter,
+    ) -> None:
+        self._node, self._shared, self._context, self._options = node, reader, context, options
+        self._counter = counter
+        self._position = 0
+        self._engine: Engine | None = None
+        self._elements: Iterator[Tree] | None = None
+        self._began = 0.0
+        self._closed = False
+        self._forks = _forks
+
+    def __iter__(self) -> DatasetIterator:
+        return self
+
+    def __next__(self) -> Tree:
+        if self._forks != _forks:
+            raise RuntimeError(
+                "this iterator was made before a fork, and its threads stayed with the parent: call iter(dataset) here"
+            )
+        if self._elements is None:
+            self._elements = self._start()
+        try:
+            element = next(self._elements)
+        except StopIteration:
+            self.close()
+            raise
+        except BaseException:
+            self.close()
+            raise
+        self._position += 1
+        return element
+
+    def _start(self) -> Iterator[Tree]:
+        if self._closed:
+            return iter(())
+        self._began = perf_counter()
+        threads = self._options.thread_count()
+        pipeline = Pipeline(self._node, self._shared.open(), self._context)
+        window = 2 * threads
+        size = UnitSize(target_bytes=min(UnitSize.target_bytes, self._options.ram_budget // window))
+        self._engine = Engine(
+            pipeline.work, pipeline.available, self._position, threads=threads, window=window, size=size
+        )
+        weakref.finalize(self, _close, pipeline, self._engine)
+        return _elements(self._engine)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where this iteration stands: a few integers and fingerprints, ready for JSON.
+
+        Returns:
+          A new dict. It counts what was delivered, so restoring it gives the element after the last one that `next`
+          returned.
+        """
+        return {
+            "version": state.VERSION,
+            "epoch": self._context.epoch,
+            "position": self._position,
+            "seed": self._context.seed,
+            "rank": self._context.rank,
+            "world_size": self._context.world_size,
+            "plan": state.fingerprint(self._node),
+            "files": self._shared.open().fingerprint(),
+        }
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Goes on where a saved state stood, in its epoch; the data set's next epoch is the one after it.
+
+        Raises:
+          StateError: The state belongs to another plan, other files, or another way of sharing them.
+        """
+        state.check(saved, self.state_dict())
+        if self._closed:
+            raise StateError("this iterator is closed: load the state into a new one, from iter(dataset)")
+        self._drop_engine()
+        self._context = replace(self._context, epoch=saved["epoch"], seed=saved["seed"])
+        self._position = saved["position"]
+        self._counter.next = saved["epoch"] + 1
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch that this iterator gives, from 0."""
+        return self._context.epoch
+
+    def stats(self) -> FeedStats:
+        """What this iteration did so far, and how long its consumer waited."""
+        seconds = perf_counter() - self._began if self._began else 0.0
+        waited = self._engine.waited_seconds if self._engine is not None else 0.0
+        return FeedStats(self._position, seconds, waited)
+
+    def close(self) -> None:
+        """Ends the iteration and its threads. Nothing happens the second time."""
+        self._closed = True
+        if self._engine is not None:
+            self._engine.close()
+        self._elements = iter(())
+
+    def _drop_engine(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+        self._engine, self._elements = None, None
+
+    def __enter__(self) -> DatasetIterator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a running iterator does not pickle: save state_dict() and load it into iter(dataset) there")
+
+
+def _close(pipeline: Pipeline, engine: Engine) -> None:
+    pipeline.cancelled = True
+    engine.close()
+
+
+def _elements(engine: Engine) -> Iterator[Tree]:
+    while (units := engine.take()) is not None:
+        while units:
+            yield from units.pop(0)

@@ -1,0 +1,123 @@
+"""Readers: what stands under a plan while it runs. They open files once and give units of rows at any positions."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from wellfed.columns import Bytes, Ragged
+from wellfed.feed import plan
+from wellfed.feed.tree import Tree, map_tree
+from wellfed.feed.unit import Unit
+
+if TYPE_CHECKING:
+    from wellfed.feed.order import Positions
+
+
+class Reader(Protocol):
+    """Rows of a source. Thread-safe but for `count`, which one thread calls at a time."""
+
+    def count(self, stop: int) -> int:
+        """How many of the first `stop` rows exist."""
+
+    def read(self, positions: Positions) -> Unit:
+        """The rows at `positions`, in that order, in memory of their own."""
+
+    def locate(self, row: int) -> str:
+        """Where a row came from, for errors; "" where nothing is to be said."""
+
+    def fingerprint(self) -> str:
+        """Changes when what the rows come from changes."""
+
+    def refresh(self) -> None:
+        """Opens anew what changed since it was opened. Called before an iteration starts."""
+
+
+class ArraysReader:
+    """Rows of columns in memory."""
+
+    def __init__(self, node: plan.Arrays) -> None:
+        self._columns, self._length = node.columns, node.length
+
+    def count(self, stop: int) -> int:
+        return min(stop, self._length)
+
+    def read(self, positions: Positions) -> Unit:
+        rows = positions.numbers().astype(np.int64)
+        return Unit(map_tree(lambda column: _pick(column, rows), self._columns), None, positions)
+
+    def locate(self, row: int) -> str:
+        del row
+        return ""
+
+    def fingerprint(self) -> str:
+        return f"{self._length} rows in memory"
+
+    def refresh(self) -> None:
+        pass
+
+
+def _pick(column: Any, rows: Any) -> Tree:
+    if isinstance(column, (np.ndarray, Bytes, Ragged)):
+        return column[rows]
+    return [column[row] for row in rows]
+
+
+class RangeReader:
+    """The numbers of a range, int64."""
+
+    def __init__(self, node: plan.Range) -> None:
+        self._values = node.values
+
+    def count(self, stop: int) -> int:
+        return min(stop, len(self._values))
+
+    def read(self, positions: Positions) -> Unit:
+        rows = positions.numbers().astype(np.int64)
+        return Unit(rows * self._values.step + self._values.start, None, positions)
+
+    def locate(self, row: int) -> str:
+        del row
+        return ""
+
+    def fingerprint(self) -> str:
+        return repr(self._values)
+
+    def refresh(self) -> None:
+        pass
+
+
+class SharedReader:
+    """The reader of a source, opened on first use and shared by all data sets made over it.
+
+    Pickles and forks as the source alone: the other side opens its own.
+    """
+
+    def __init__(self, node: plan.Source) -> None:
+        self._node = node
+        self._lock = threading.Lock()
+        self._reader: Reader | None = None
+
+    def open(self) -> Reader:
+        """The reader, fresh: files that changed since are opened anew."""
+        with self._lock:
+            if self._reader is None:
+                self._reader = _open(self._node)
+            else:
+                self._reader.refresh()
+            return self._reader
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (SharedReader, (self._node,))
+
+
+def _open(node: plan.Source) -> Reader:
+    match node:
+        case plan.Records():
+            raise NotImplementedError
+        case plan.Arrays():
+            return ArraysReader(node)
+        case plan.Range():
+            return RangeReader(node)

@@ -1,0 +1,121 @@
+"""The stages: what each node does to a unit of rows. Short functions that know nothing of threads or order.
+
+A stage takes its node, the unit, and where the unit's rows stand in the node, and gives the unit on. Verbs that only
+choose and order elements have done their work when positions were resolved: their stage gives the unit as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellfed.errors import StageError, WellfedError
+from wellfed.feed import plan
+from wellfed.feed.mixing import UInt64s, mix, mix_each
+from wellfed.feed.order import Batched, Order, Positions
+from wellfed.feed.unit import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Cancelled(Exception):  # noqa: N818 -- no error: a unit was given up because its owner closed.
+    """Work on a unit was given up because nobody waits for it any more."""
+
+
+@dataclass
+class StageContext:
+    """What a stage may need besides its unit.
+
+    Attributes:
+      order: The node's own order.
+      seed: The node's seed in this run; all randomness of its rows comes from it.
+      locate: Says where a row of the source came from, for errors.
+      cancelled: True once the owner closed; asked between calls of users' functions.
+    """
+
+    order: Order
+    seed: int
+    locate: Callable[[int], str]
+    cancelled: Callable[[], bool] = field(default=lambda: False)
+
+
+def row_seeds(seed: int, positions: Positions) -> UInt64s:
+    """One seed a row from (node's seed, epoch, position): uint64, shape (len(positions),)."""
+    epochs = positions.epochs().astype(np.uint64)
+    return mix_each(mix_each(seed, epochs), positions.numbers())
+
+
+def run_same(node: plan.Verb, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """Order verbs: nothing is left to do."""
+    del node, positions, context
+    return unit
+
+
+def run_batch(node: plan.Batch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """Marks where batches begin and end; nothing is copied."""
+    del node
+    if not isinstance(context.order, Batched):
+        raise TypeError(f"a batch needs a Batched order, got {type(context.order).__name__}")
+    splits = context.order.splits(positions)
+    if unit.splits is not None:  # Batches of batches: their elements are batches already.
+        unit = Unit(None, list(unit), Positions(range(len(unit)), 0))
+    unit.as_columns()
+    return Unit(unit.columns, None, unit.rows, splits)
+
+
+def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """A built-in transform works on all rows at once; any other function on one element after another."""
+    if hasattr(node.function, "apply") and unit.splits is None:
+        columns = node.function.apply(unit.as_columns(), row_seeds(context.seed, positions))
+        return Unit(columns, None, unit.rows)
+    seeds = row_seeds(context.seed, positions) if node.rng else None
+    elements = []
+    for number, element in enumerate(unit):
+        if context.cancelled():
+            raise Cancelled
+        arguments: tuple[Any, ...] = (element,)
+        if seeds is not None:
+            arguments = (element, np.random.Generator(np.random.Philox(key=int(seeds[number]))))
+        try:
+            elements.append(_call(node.function, arguments))
+        except Exception as error:
+            raise _failure(node, unit, number, context, error) from error
+    if unit.splits is None:
+        return Unit(None, elements, unit.rows)
+    return Unit(None, elements, unit.rows, unit.splits)
+
+
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    if hasattr(function, "apply"):  # A built-in transform after batch(): one batch is its rows.
+        return function.apply(arguments[0], np.zeros(0, np.uint64))
+    return function(*arguments)
+
+
+def _failure(node: plan.Map, unit: Unit, number: int, context: StageContext, error: Exception) -> StageError:
+    first = number if unit.splits is None else int(unit.splits[number])
+    row = int(unit.rows.numbers()[first])
+    code = getattr(node.function, "__code__", None)
+    name = getattr(node.function, "__qualname__", type(node.function).__name__)
+    where = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+    text = str(error) if isinstance(error, WellfedError) else f"{type(error).__name__}: {error}"
+    return StageError(f"map({name}{where})", row, context.locate(row), text)
+
+
+STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {
+    plan.Shuffle: run_same,
+    plan.Shard: run_same,
+    plan.Take: run_same,
+    plan.Skip: run_same,
+    plan.Repeat: run_same,
+    plan.Prefetch: run_same,
+    plan.Map: run_map,
+    plan.Batch: run_batch,
+}
+
+
+def seed_of(node_depth: int, seed: int) -> int:
+    """The seed of the node at `node_depth` in a run."""
+    return mix(seed, node_depth)

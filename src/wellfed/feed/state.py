@@ -1,0 +1,64 @@
+"""The state of an iteration: a few integers, and fingerprints of what they belong to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from wellfed.errors import StateError
+from wellfed.feed import plan
+
+VERSION = 1
+
+
+def fingerprint(node: plan.Node) -> str:
+    """16 hex digits that change when the plan does: its verbs, their numbers, and the names of its functions."""
+    return hashlib.sha256("\n".join(_describe(step) for step in plan.chain(node)).encode()).hexdigest()[:16]
+
+
+def _describe(step: plan.Node) -> str:
+    if isinstance(step, plan.Records):  # Where files lie is no part of the plan: data sets are moved.
+        return f"Records({_text(step.features)})"
+    if isinstance(step, plan.Arrays):
+        return "Arrays"
+    values = [f"{f.name}={_text(getattr(step, f.name))}" for f in fields(step) if f.name != "source"]
+    return f"{type(step).__name__}({', '.join(values)})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return str({str(name): _text(branch) for name, branch in value.items()})
+    if is_dataclass(value) and not isinstance(value, type):
+        return repr(value)
+    if callable(value):
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
+    return repr(value)
+
+
+def check(state: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Proves that a saved state belongs to this plan, these files and this way of sharing them.
+
+    Raises:
+      StateError: It does not; says what differs.
+    """
+    missing = [name for name in expected if name not in state]
+    if missing:
+        raise StateError(f"this is no state of a wellfed iterator: it lacks {', '.join(missing)}")
+    if state["version"] != VERSION:
+        raise StateError(f"the state has version {state['version']}, and this wellfed reads version {VERSION}")
+    what = {
+        "plan": "the verbs of the data set",
+        "files": "the files (their order, sizes or contents)",
+        "rank": "the rank",
+        "world_size": "the world size",
+    }
+    for name, text in what.items():
+        if state[name] != expected[name]:
+            raise StateError(
+                f"the state was saved elsewhere: {text} differ; saved {state[name]!r}, here {expected[name]!r}"
+            )
+    for name in ("epoch", "position", "seed"):
+        if not isinstance(state[name], int) or state[name] < 0:
+            raise StateError(f"{name} must be a whole number of at least 0, got {state[name]!r}")

@@ -1,0 +1,122 @@
+"""Trees of columns: an element is a column's row, or a mapping or tuple of elements; so are their columns.
+
+    {"image": array (B, 28, 28), "label": array (B,)}     rows of mappings
+    (Bytes (B,), {"x": Ragged (B, None)})                 rows of tuples that hold mappings
+
+A leaf is an `np.ndarray`, a `Bytes`, a `Ragged`, or a list of rows that do not stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wellfed.columns import Bytes, Ragged
+from wellfed.errors import PlanError
+
+Tree = Any
+
+
+def is_leaf(tree: Tree) -> bool:
+    """Whether `tree` is a single column."""
+    return not isinstance(tree, (Mapping, tuple))
+
+
+def map_tree(function: Callable[[Any], Any], tree: Tree) -> Tree:
+    """`tree` with each leaf replaced by what `function` gives for it."""
+    if isinstance(tree, Mapping):
+        return {name: map_tree(function, branch) for name, branch in tree.items()}
+    if isinstance(tree, tuple):
+        branches = (map_tree(function, branch) for branch in tree)
+        return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
+    return function(tree)
+
+
+def leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each leaf with its path, such as `image` or `1.x`."""
+    if isinstance(tree, Mapping):
+        for name, branch in tree.items():
+            yield from leaves(branch, f"{path}.{name}" if path else str(name))
+    elif isinstance(tree, tuple):
+        for number, branch in enumerate(tree):
+            yield from leaves(branch, f"{path}.{number}" if path else str(number))
+    else:
+        yield path, tree
+
+
+def length_of(tree: Tree) -> int:
+    """How many rows the columns of `tree` have."""
+    return len(next(leaves(tree))[1])
+
+
+def row_of(tree: Tree, index: int) -> Tree:
+    """Row `index` of each column."""
+    return map_tree(lambda column: column[index], tree)
+
+
+def rows_of(tree: Tree, start: int, stop: int) -> Tree:
+    """Rows `start` to `stop` of each column, without copying."""
+    return map_tree(lambda column: column[start:stop], tree)
+
+
+def nbytes_of(tree: Tree) -> int:
+    """Bytes that the columns of `tree` hold."""
+    return sum(_nbytes(column) for _, column in leaves(tree))
+
+
+def _nbytes(column: Any) -> int:
+    if isinstance(column, Bytes):
+        return int(column.sizes.sum()) + 16 * len(column)
+    if isinstance(column, Ragged):
+        return _nbytes(column.values) + int(column.row_splits.nbytes)
+    if isinstance(column, list):
+        return sum(int(np.asarray(row).nbytes) for row in column)
+    return int(column.nbytes)
+
+
+def stack(elements: Sequence[Tree]) -> Tree:
+    """The columns whose rows are `elements`. Rows that do not stack stay a list until they are batched."""
+    return _stack(elements, "")
+
+
+def _stack(elements: Sequence[Tree], path: str) -> Tree:
+    first = elements[0]
+    if isinstance(first, Mapping):
+        return {name: _stack([_branch(e, name, path) for e in elements], f"{path}.{name}") for name in first}
+    if isinstance(first, tuple):
+        columns = [_stack([_branch(e, n, path) for e in elements], f"{path}.{n}") for n in range(len(first))]
+        return type(first)(*columns) if hasattr(first, "_fields") else tuple(columns)
+    if isinstance(first, (bytes, str, memoryview)):
+        return Bytes.from_list([e.encode() if isinstance(e, str) else bytes(e) for e in elements])
+    arrays = [np.asarray(element) for element in elements]
+    if any(a.shape != arrays[0].shape or a.dtype != arrays[0].dtype for a in arrays):
+        return arrays
+    return np.stack(arrays)
+
+
+def _branch(element: Tree, name: Any, path: str) -> Tree:
+    try:
+        return element[name]
+    except (KeyError, IndexError, TypeError):
+        found = sorted(element) if isinstance(element, Mapping) else type(element).__name__
+        where = path.removeprefix(".") or "the element"
+        raise PlanError("map", f"{where}: every element needs {name!r} as the first has; found {found}") from None
+
+
+def dense(tree: Tree) -> Tree:
+    """`tree`, or the error that says which rows cannot be one array.
+
+    Raises:
+      PlanError: A column's rows have different shapes or dtypes.
+    """
+    for path, column in leaves(tree):
+        if isinstance(column, list):
+            found = sorted({f"{row.dtype} {row.shape}" for row in column})
+            raise PlanError(
+                "batch",
+                f"rows of {path or 'the element'} differ, so they are no array: {', '.join(found[:4])}"
+                f"{', ...' if len(found) > 4 else ''}. Make them alike with map(), such as wf.image.Resize",
+            )
+    return tree

@@ -1,0 +1,84 @@
+"""A unit: the piece of work that one thread does at a time. Columns of many rows, and where the rows came from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellfed.feed.tree import Tree, dense, nbytes_of, row_of, rows_of, stack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wellfed.feed.order import Positions
+
+# A batch smaller than this is a copy of its own, so that keeping it does not keep its whole unit. [bytes]
+SMALL_BATCH = 64 << 10
+
+
+@dataclass(slots=True)
+class Unit:
+    """Rows in the order in which they are delivered.
+
+    Attributes:
+      columns: The rows as a tree of columns; None while `elements` holds them.
+      elements: The rows, or batches, one by one; None while `columns` holds them.
+      rows: Each row's position in the source and its epoch.
+      splits: Where each batch begins and ends among the rows, int64 (batches + 1,); None while elements are rows.
+    """
+
+    columns: Tree | None
+    elements: Sequence[Tree] | None
+    rows: Positions
+    splits: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        if self.splits is not None:
+            return len(self.splits) - 1
+        return len(self.rows)
+
+    def nbytes(self) -> int:
+        """Bytes of the rows; an estimate from the first element where they are not columns."""
+        if self.columns is not None:
+            return nbytes_of(self.columns)
+        return nbytes_of(stack([self.elements[0]])) * len(self.elements) if self.elements else 0
+
+    def as_columns(self) -> Tree:
+        """The rows as columns. REQUIRES: no batch was made yet."""
+        if self.columns is None:
+            self.columns = stack(self.elements or [])
+            self.elements = None
+        return self.columns
+
+    def __iter__(self) -> Iterator[Tree]:
+        """The elements: rows, or batches."""
+        if self.elements is not None:
+            return iter(self.elements)
+        if self.splits is None:
+            return (row_of(self.columns, i) for i in range(len(self)))
+        return self._batches(self.splits)
+
+    def _batches(self, splits: NDArray[np.int64]) -> Iterator[Tree]:
+        columns = dense(self.columns)
+        bounds = splits.tolist()
+        batches = max(len(bounds) - 1, 1)
+        copy = batches > 1 and nbytes_of(columns) // batches < SMALL_BATCH
+        if isinstance(columns, Mapping) and all(type(column) is np.ndarray for column in columns.values()):
+            return _mapping_batches(columns, bounds, copy)
+        return (rows_of(columns, start, stop) for start, stop in itertools.pairwise(bounds))
+
+
+def _mapping_batches(columns: Mapping[str, Any], bounds: list[int], copy: bool) -> Iterator[dict[str, Any]]:
+    """The common case by itself: it runs once for each batch that a training step takes."""
+    items = list(columns.items())
+    start = bounds[0]
+    for stop in bounds[1:]:
+        if copy:
+            yield {name: column[start:stop].copy() for name, column in items}
+        else:
+            yield {name: column[start:stop] for name, column in items}
+        start = stop

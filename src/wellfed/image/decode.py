@@ -1,0 +1,185 @@
+"""Encoded picture in, array of pixels out. docs/images.md has the policies in one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+
+import numpy as np
+
+from wellfed.errors import ImageError
+from wellfed.image import jpeg, pillow
+from wellfed.image.exif import turn_upright
+from wellfed.image.formats import as_view, describe, sniff_format, unwrap_gzip
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from wellfed.image.formats import Encoded
+
+# Pillow warns above this many pixels (1/4 GiB of them at 3 bytes); pictures of data sets are far smaller.
+MAX_PIXELS = 89_478_485
+
+_CHOICES = {
+    "channels": (0, 1, 3, 4),
+    "order": ("rgb", "bgr"),
+    "dtype": ("uint8", "uint16"),
+    "mode": ("colour", "index"),
+    "exif": ("ignore", "apply", "error"),
+    "frames": ("first", "all", "error"),
+    "dct": ("accurate", "fast"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeOptions:
+    """How pictures are decoded; see `decode_image` for each.
+
+    Attributes:
+      channels: 3 RGB, 1 grey, 4 RGB and alpha, 0 as stored.
+      order: "rgb" or "bgr".
+      dtype: "uint8" or "uint16".
+      mode: "colour", or "index" to keep the index of a palette (segmentation masks).
+      exif: "ignore", "apply" or "error".
+      frames: "first", "all" or "error".
+      dct: "accurate" or "fast".
+      max_pixels: Refuse pictures with more, over all frames. [pixels]
+    """
+
+    channels: Literal[0, 1, 3, 4] = 3
+    order: Literal["rgb", "bgr"] = "rgb"
+    dtype: Literal["uint8", "uint16"] = "uint8"
+    mode: Literal["colour", "index"] = "colour"
+    exif: Literal["ignore", "apply", "error"] = "ignore"
+    frames: Literal["first", "all", "error"] = "first"
+    dct: Literal["accurate", "fast"] = "accurate"
+    max_pixels: int = MAX_PIXELS
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
+        if self.max_pixels < 1:
+            raise ValueError(f"max_pixels must be at least 1 pixel, got {self.max_pixels}")
+
+
+class _Options(TypedDict, total=False):
+    channels: Literal[0, 1, 3, 4]
+    order: Literal["rgb", "bgr"]
+    dtype: Literal["uint8", "uint16"]
+    mode: Literal["colour", "index"]
+    exif: Literal["ignore", "apply", "error"]
+    frames: Literal["first", "all", "error"]
+    dct: Literal["accurate", "fast"]
+    max_pixels: int
+
+
+def decode_image(
+    data: Encoded, *, at_least: tuple[int, int] | None = None, **options: Unpack[_Options]
+) -> npt.NDArray[Any]:
+    """Decodes a picture. The format is told from the content: JPEG by simplejpeg, everything else by Pillow.
+
+    Args:
+      data: The encoded picture, whole; also one wrapped in gzip. Read during the call only.
+      at_least: (height, width). [pixels] Decode a JPEG at a half, a quarter or an eighth of its size where that is
+        still at least this large both ways: faster, and close to area resizing. None gives full size.
+      **options: The fields of `DecodeOptions`.
+
+    Returns:
+      uint8 (or uint16) array of shape `(H, W, channels)`; with `frames="all"` `(frames, H, W, channels)`. It owns
+      its memory and is writable.
+
+    Raises:
+      ImageError: The bytes are no known picture, are damaged or cut off, or the options refuse what they hold.
+      ValueError: An option is none of its choices.
+
+    Differs from TensorFlow:
+      Three channels by default, not as stored. A JPEG's DCT is the accurate one; `dct="fast"` gives TensorFlow's
+      default bit for bit. An animated GIF gives its first frame. Damage is always an error.
+
+    >>> decode_image(encode_image(np.zeros((2, 3, 3), np.uint8))).shape
+    (2, 3, 3)
+    """
+    return decode(data, DecodeOptions(**options), at_least)
+
+
+def decode(data: Encoded, options: DecodeOptions, at_least: tuple[int, int] | None = None) -> npt.NDArray[Any]:
+    """`decode_image` with its options in one object."""
+    view = unwrap_gzip(as_view(data))
+    name = sniff_format(view)
+    if name is None:
+        raise ImageError(describe(view))
+    pixels = _decode_jpeg(view, options, at_least) if name == "jpeg" else _decode_other(view, name, options)
+    if options.dtype == "uint8" and pixels.dtype != np.uint8:
+        return (pixels >> 8).astype(np.uint8)  # The high byte, as libpng and TensorFlow do.
+    if options.dtype == "uint16" and pixels.dtype != np.uint16:
+        return pixels.astype(np.uint16) * np.uint16(257)  # 255 becomes 65535, as in TensorFlow.
+    return pixels
+
+
+def _decode_jpeg(view: memoryview, options: DecodeOptions, at_least: tuple[int, int] | None) -> npt.NDArray[np.uint8]:
+    height, width, stored = jpeg.stored_shape(view)
+    _check_pixels(height, width, 1, options)
+    orientation = 1
+    if options.exif != "ignore":
+        orientation = _orientation(jpeg.read_header(view).orientation, options)
+    if options.mode == "index" and stored != 1:
+        raise ImageError('mode="index" needs a palette or a grey picture, found a JPEG in colour')
+    channels = 1 if options.mode == "index" else options.channels or stored
+    scale = 1
+    if at_least is not None:
+        wanted = at_least if orientation < 5 else at_least[::-1]
+        scale = decode_scale(height, width, wanted)
+    pixels = jpeg.decode(
+        view,
+        channels,
+        bgr=options.order == "bgr",
+        fast_dct=options.dct == "fast",
+        min_height=-(-height // scale),
+        min_width=-(-width // scale),
+    )
+    pixels = turn_upright(pixels, orientation)
+    return pixels[None] if options.frames == "all" else pixels
+
+
+def decode_scale(height: int, width: int, at_least: tuple[int, int]) -> int:
+    """The largest of 8, 4, 2, 1 that leaves `at_least`. Other scales of libjpeg save no time (ADR 0020)."""
+    return next(s for s in (8, 4, 2, 1) if s == 1 or (height // s >= at_least[0] and width // s >= at_least[1]))
+
+
+def _decode_other(view: memoryview, name: str, options: DecodeOptions) -> npt.NDArray[Any]:
+    picture = pillow.open_picture(view, name)
+    count = pillow.frame_count(picture, view) if options.frames != "first" else 1
+    width, height = picture.size
+    _check_pixels(height, width, count if options.frames == "all" else 1, options)
+    orientation = 1 if options.exif == "ignore" else _orientation(pillow.orientation_of(picture), options)
+    if options.frames == "error" and count > 1:
+        raise ImageError(f'the picture has {count} frames and frames="error"')
+    if options.frames == "all":
+        pixels = np.stack([_frame(picture, view, number, options) for number in range(count)])
+    else:
+        pixels = _frame(picture, view, 0, options)
+    return turn_upright(pixels, orientation)
+
+
+def _frame(picture: Any, view: memoryview, number: int, options: DecodeOptions) -> npt.NDArray[Any]:
+    if number:
+        pillow.seek(picture, view, number)
+    if options.mode == "index":
+        return pillow.index_pixels(picture, view)
+    pixels = pillow.frame_pixels(picture, view, options.channels)
+    if options.order == "bgr" and pixels.shape[-1] >= 3:
+        pixels[..., [0, 2]] = pixels[..., [2, 0]]
+    return pixels
+
+
+def _check_pixels(height: int, width: int, frames: int, options: DecodeOptions) -> None:
+    if height * width * frames > options.max_pixels:
+        what = f"{width} x {height} pixels" + (f" in {frames} frames" if frames > 1 else "")
+        raise ImageError(f"the picture has {what}, more than max_pixels={options.max_pixels}")
+
+
+def _orientation(found: int, options: DecodeOptions) -> int:
+    if options.exif == "error" and found != 1:
+        raise ImageError(f'the picture has EXIF orientation {found} and exif="error"')
+    return found

@@ -1,0 +1,192 @@
+"""Pictures in class folders, as people keep them.
+
+root/cat/1.jpg            class "cat"            key "cat/1.jpg"
+root/cat/young/2.png      class "cat", or with nested=True class "cat/young"
+root/train/cat/1.jpg      split "train", class "cat", where every folder of the root is a split's name
+root/.ipynb_checkpoints   hidden: skipped and counted, as are empty folders and files that are no pictures
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellfed.datasets import ClassLabel, Image, Schema, Text
+from wellfed.errors import SourceError
+from wellfed.sources.base import ListedSource, Scan, StrPath, local_path, printable, read_listed
+from wellfed.sources.listing import ListingBuilder
+from wellfed.sources.sniff import describe, image_kind, read_heads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOOSE = "is a picture outside the class folders"
+_SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"}
+
+
+@dataclass(frozen=True)
+class ClassFolders(ListedSource):
+    """The pictures of a folder of class folders: `{"image": bytes, "label": int, "filename": str}` each.
+
+    `image` holds the file's bytes as they are; pictures are known by their first bytes, whatever their name. Labels
+    are positions in the class names, which are sorted by code point. Links are followed.
+
+    Attributes:
+      root: The folder that holds the class folders.
+      nested: Whether the class is the whole path of the folder that holds the picture ("animals/cat"), not only its
+        first part.
+      labels_file: A text file of class names, one a line, whose order gives the labels.
+      given_splits: Whether the root's folders are splits that hold the class folders. None: they are if each has a
+        split's name ("train", "val", "test", ...) and holds folders alone.
+
+    Raises:
+      SourceError: There is no such folder; no picture is in it; a class is not in `labels_file`.
+
+    Differs from torchvision's `ImageFolder`: content decides what is a picture, hidden files and folders are skipped,
+    and a folder without pictures is no class.
+    """
+
+    root: StrPath
+    nested: bool = False
+    labels_file: StrPath | None = None
+    given_splits: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", local_path(self.root))
+        if self.labels_file is not None:
+            object.__setattr__(self, "labels_file", local_path(self.labels_file))
+        if not os.path.isdir(self.root):
+            raise SourceError("is a file; a folder of class folders is due", os.fspath(self.root))
+
+    def scan(self) -> Scan:
+        """Walks the folders and looks at the first bytes of each file."""
+        builder = ListingBuilder()
+        splits = self._splits()
+        depth = 1 if splits else 0
+        classes: dict[str, int] = {}
+        for key, size in _pictures(os.fspath(self.root), builder):
+            *folders, _ = key.split("/")
+            if len(folders) <= depth:
+                builder.skip(key, _LOOSE)
+                continue
+            name = "/".join(folders[depth:]) if self.nested else folders[depth]
+            label = classes.setdefault(name, len(classes))
+            builder.add(key, size=size, label=label, **({"split": splits.index(folders[0])} if splits else {}))
+        if not len(builder):
+            raise SourceError(_nothing_found(builder), os.fspath(self.root))
+        names, renumber = self._numbered(list(classes))
+        listing = builder.listing(splits)
+        assert listing.labels is not None
+        listing.labels[:] = renumber[listing.labels]
+        return Scan(Schema({"image": Image(), "label": ClassLabel(names=tuple(names)), "filename": Text()}), listing)
+
+    def load(self, index: int) -> dict[str, Any]:
+        """Reads picture `index`: its bytes as they are, its label, and its path from the root."""
+        listing = self.listing()
+        assert listing.labels is not None
+        key = listing.key(index)
+        content = read_listed(os.path.join(self.root, *key.split("/")), int(listing.sizes[index]))
+        return {"image": content, "label": int(listing.labels[index]), "filename": printable(key)}
+
+    def _splits(self) -> tuple[str, ...]:
+        """The names of the splits that the root's folders are; empty if they are classes."""
+        if self.given_splits is False:
+            return ()
+        folders = [entry for entry in os.scandir(self.root) if entry.is_dir() and not entry.name.startswith(".")]
+        names = tuple(sorted(folder.name for folder in folders))
+        if self.given_splits:
+            return names
+        alike = all(folder.name.lower() in _SPLITS and _holds_only_folders(folder.path) for folder in folders)
+        return names if alike else ()
+
+    def _numbered(self, found: list[str]) -> tuple[list[str], np.ndarray]:
+        """The class names in the order of their labels, and the label of each class in the order it was found."""
+        names = sorted(found) if self.labels_file is None else _read_names(os.fspath(self.labels_file))
+        places = {name: label for label, name in enumerate(names)}
+        unknown = sorted(set(found) - places.keys())
+        if unknown:
+            reason = f"has {len(unknown)} class folders that {self.labels_file} does not name, the first {unknown[0]!r}"
+            raise SourceError(f"{reason}. Add them to the file, or move them away", os.fspath(self.root))
+        return names, np.array([places[name] for name in found], np.int64)
+
+
+def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, int]]:
+    """Each picture's path from the root and its size, sorted within its folder; notes all else in `builder`."""
+    with ThreadPoolExecutor(8, "wellfed-sniff") as pool:
+        for folder, files in _folders(root, builder):
+            found = False
+            for entry, head in zip(files, read_heads(pool, [entry.path for entry in files]), strict=True):
+                key = f"{folder}{entry.name}"
+                if isinstance(head, OSError):
+                    builder.skip(key, f"cannot be read: {head.strerror}")
+                elif image_kind(head) is None:
+                    builder.skip(key, f"is no picture but {describe(head)}")
+                else:
+                    found = True
+                    yield key, entry.stat().st_size
+            if folder and files and not found:
+                builder.skip(folder, "holds no picture")
+
+
+def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Each folder's path from the root, with a slash at its end, and its files; parents first, sorted by name."""
+    ahead: list[tuple[str, str, tuple[str, ...]]] = [("", root, (os.path.realpath(root),))]
+    while ahead:
+        folder, path, parents = ahead.pop()
+        files, inner = [], []
+        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+        for entry in entries:
+            key = f"{folder}{entry.name}"
+            if entry.name.startswith("."):
+                builder.skip(key, "is hidden")
+            elif entry.is_dir():
+                real = os.path.realpath(entry.path)
+                if real in parents:
+                    builder.skip(key, "is a link to a folder that holds it")
+                else:
+                    inner.append((f"{key}/", entry.path, (*parents, real)))
+            elif entry.is_file():
+                files.append(entry)
+            else:
+                builder.skip(key, "is a broken link" if entry.is_symlink() else "is no regular file")
+        if folder and not entries:
+            builder.skip(folder, "is empty")
+        yield folder, files
+        ahead.extend(reversed(inner))
+
+
+def _holds_only_folders(path: str) -> bool:
+    entries = [entry for entry in os.scandir(path) if not entry.name.startswith(".")]
+    return bool(entries) and all(entry.is_dir() for entry in entries)
+
+
+def _read_names(path: str) -> list[str]:
+    """The class names of a labels file, in the order of their labels."""
+    names: dict[str, int] = {}
+    with open(path, encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            name = line.strip()
+            if not name:
+                continue
+            if name in names:
+                raise SourceError(f"line {number} names {name!r} again, after line {names[name]}. Remove one", path)
+            names[name] = number
+    if not names:
+        raise SourceError("names no class; one name a line is due", path)
+    return list(names)
+
+
+def _nothing_found(builder: ListingBuilder) -> str:
+    """The sentence for a root without a single picture in a class folder."""
+    due = "pictures in class folders are due, such as cat/1.jpg"
+    if not builder.skipped:
+        return f"is empty; {due}"
+    first = builder.skipped[0]
+    loose = sum(skipped.reason == _LOOSE for skipped in builder.skipped)
+    if loose:
+        return f"holds {loose} pictures, none of them in a class folder; {due}. For a list of labels, use ListFile"
+    return f"holds no picture ({len(builder.skipped)} skipped, the first: {first.path} {first.reason}); {due}"

@@ -1,0 +1,161 @@
+"""MNIST's idx files, and those of its kin (Fashion-MNIST, KMNIST, EMNIST).
+
+    images: 00 00 08 03 | count | rows | columns | count * rows * columns bytes
+    labels: 00 00 08 01 | count | count bytes                 (numbers are 32 bits, big-endian)
+
+Each file may be gzipped, whatever its name says. Source: http://yann.lecun.com/exdb/mnist/, "file formats".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellfed.datasets import ClassLabel, Image, Schema
+from wellfed.errors import SourceError
+from wellfed.sources.base import ListedSource, Scan, StrPath, local_path
+from wellfed.sources.inflate import map_or_inflate
+from wellfed.sources.listing import Listing, NumberedKeys, Skipped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_IMAGES, _LABELS = 0x0803, 0x0801
+_NAME = re.compile(r"(?P<stem>.*?)[-_.]?(?P<kind>images|labels)[-_.]idx(?P<rank>\d)[-_.]ubyte(\.gz)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Mnist(ListedSource):
+    """The digits of a folder of idx files: `{"image": uint8 (28, 28, 1), "label": int}` each.
+
+    Pairs of files are found by name (`train-images-idx3-ubyte`, with or without .gz); what they hold, and whether
+    it is gzipped, is told by content. `train...` is the split "train", `t10k...` and `test...` the split "test".
+
+    Attributes:
+      root: The folder that holds the files.
+      names: The class names, in the order of their labels; the numbers themselves if not given.
+
+    Raises:
+      SourceError: No idx files are there; one lacks its partner; a magic number, a count or a length is wrong.
+
+    Memory: a file that is not gzipped is mapped, a gzipped one inflated once in each process (47 MB for MNIST).
+    """
+
+    root: StrPath
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", local_path(self.root))
+        if self.names is not None:
+            object.__setattr__(self, "names", tuple(self.names))
+        if not os.path.isdir(self.root):
+            raise SourceError("is a file; the folder that holds the idx files is due", os.fspath(self.root))
+
+    def scan(self) -> Scan:
+        """Reads the headers and the labels, and checks that the counts agree."""
+        pairs, skipped = self._pairs
+        labels = np.concatenate([labels for _, labels in self._arrays.values()])
+        counts = {split: len(images) for split, (images, _) in self._arrays.items()}
+        shapes = {images.shape[1:] for images, _ in self._arrays.values()}
+        if len(shapes) > 1:
+            raise SourceError(
+                f"holds images of different sizes, {sorted(shapes)}. Put them in folders apart", os.fspath(self.root)
+            )
+        (shape,) = shapes
+        names = self.names or tuple(str(label) for label in range(max(10, int(labels.max(initial=0)) + 1)))
+        if labels.size and labels.max() >= len(names):
+            reason = f"holds the label {labels.max()}, but only {len(names)} class names are given"
+            raise SourceError(f"{reason}. Give a name for each label from 0", os.fspath(self.root))
+        listing = Listing(
+            NumberedKeys.of_counts(counts),
+            np.full(len(labels), prod(shape), np.int64),
+            labels.astype(np.int64),
+            skipped,
+            tuple(pairs),
+            np.repeat(np.arange(len(counts)), list(counts.values())),
+        )
+        return Scan(Schema({"image": Image(shape=(*shape, 1)), "label": ClassLabel(names=names)}), listing)
+
+    def load(self, index: int) -> dict[str, Any]:
+        """Copies digit `index` out of its file."""
+        keys = self.listing().keys
+        assert isinstance(keys, NumberedKeys)
+        split, number = keys.locate(index)
+        images, labels = self._arrays[keys.groups[split]]
+        return {"image": np.array(images[number])[:, :, None], "label": int(labels[number])}
+
+    @cached_property
+    def _arrays(self) -> dict[str, tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+        """The images and labels of each split."""
+        found = {}
+        for split, (images_path, labels_path) in self._pairs[0].items():
+            images, labels = _read_idx(images_path, _IMAGES), _read_idx(labels_path, _LABELS)
+            if len(images) != len(labels):
+                reason = f"holds {len(labels)} labels for the {len(images)} images of {os.path.basename(images_path)}"
+                raise SourceError(f"{reason}. Fetch both files again", labels_path)
+            found[split] = images, labels
+        return found
+
+    @cached_property
+    def _pairs(self) -> tuple[dict[str, tuple[str, str]], list[Skipped]]:
+        """The two files of each split, and the files that are none of them."""
+        stems: dict[str, dict[str, str]] = {}
+        skipped = []
+        for name in sorted(os.listdir(self.root)):
+            match = _NAME.fullmatch(name)
+            if not match:
+                skipped.append(Skipped(name, "has no idx file's name"))
+                continue
+            kinds = stems.setdefault(match["stem"], {})
+            kind = match["kind"].lower()
+            if kind in kinds:  # Sorted: the plain file came first.
+                skipped.append(Skipped(name, f"is {os.path.basename(kinds[kind])} once more"))
+                continue
+            kinds[kind] = os.path.join(self.root, name)
+        if not stems:
+            raise SourceError(
+                "holds no idx files; train-images-idx3-ubyte.gz and its kin are due", os.fspath(self.root)
+            )
+        pairs: dict[str, tuple[str, str]] = {}
+        for stem, kinds in stems.items():
+            if len(kinds) < 2:
+                (there,) = kinds.values()
+                missing = "labels" if "images" in kinds else "images"
+                raise SourceError(f"has no {missing} file beside it. Fetch that, or move this one away", there)
+            split = _split_name(stem)
+            if split in pairs:
+                reason = f"holds two sets of the split {split!r}, {os.path.basename(pairs[split][0])} and {stem}"
+                raise SourceError(f"{reason}. Put them in folders apart", os.fspath(self.root))
+            pairs[split] = kinds["images"], kinds["labels"]
+        return pairs, skipped
+
+
+def _split_name(stem: str) -> str:
+    lower = stem.lower()
+    if "train" in lower:
+        return "train"
+    return "test" if "t10k" in lower or "test" in lower else stem or "all"
+
+
+def _read_idx(path: str, magic: int) -> NDArray[np.uint8]:
+    """The array of an idx file: `(n, rows, columns)` or `(n,)`; read-only."""
+    content = map_or_inflate(path)
+    rank = magic & 0xFF
+    header = 4 + 4 * rank
+    if len(content) < header:
+        raise SourceError(f"has {len(content)} bytes; an idx header alone has {header}. Fetch it again", path)
+    found, *shape = (int(number) for number in content[:header].view(">u4"))
+    if found != magic:
+        raise SourceError(
+            f"begins with 0x{found:08x}; an idx file of {rank} dimensions begins with 0x{magic:08x}", path
+        )
+    held, due = len(content) - header, prod(shape)
+    if held != due:
+        raise SourceError(f"holds {held} bytes of data; its header {tuple(shape)} says {due}. Fetch it again", path)
+    return content[header:].reshape(shape)
