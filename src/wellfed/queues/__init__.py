@@ -11,6 +11,7 @@ Inside: `spec` (what an element is), `storage` (where elements are and who is ne
 
 from __future__ import annotations
 
+from wellfed.queues.base import QueueBase
 from wellfed.queues.batching import (
     batch,
     batch_join,
@@ -22,7 +23,7 @@ from wellfed.queues.batching import (
     shuffle_batch_join,
 )
 from wellfed.queues.coordinator import Coordinator, LooperThread
-from wellfed.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
+from wellfed.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 from wellfed.queues.producers import (
     input_producer,
     limit_epochs,

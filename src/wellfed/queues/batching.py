@@ -9,60 +9,68 @@ A *source* is a function without arguments that gives one element a call (a valu
 `enqueue_many`, many elements along axis 0. It ends the input by raising `OutOfRangeError` or `StopIteration`.
 What the functions give is a `Stream` of batches; nothing runs until `start_queue_runners` has it.
 
-TensorFlow takes tensors where these take functions; everything else has its names, its order and its meaning.
+TensorFlow takes tensors where these take functions; everything else has its names and its meaning.
 Source: tensorflow/python/training/input.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
 from wellfed.errors import InvalidArgumentError, OutOfRangeError
-from wellfed.queues.kinds import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from wellfed.queues.kinds import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from wellfed.queues.runner import QueueRunner
 from wellfed.queues.stream import Stream
+
+if TYPE_CHECKING:
+    from wellfed.queues.base import QueueBase
 
 Source = Callable[[], Any]
 Keep = bool | Callable[[Any], Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BatchOptions:
-    """What all eight functions share.
+class ShuffleOptions(TypedDict, total=False):
+    """What all eight functions share, by name.
 
     Attributes:
-      capacity: The queue's. Room for `min_after_dequeue` and a few batches more is a good measure. [elements]
-      enqueue_many: Whether each call of a source gives many elements, along axis 0.
-      dtypes: One dtype a component; None takes them from the first element.
-      shapes: One shape a component of one element; None takes them from the first element.
-      allow_smaller_final_batch: Whether the last elements come as a smaller batch, or are left out.
+      enqueue_many: Whether each call of a source gives many elements, along axis 0. Not by default.
+      dtypes: One dtype a component; by default those of the first element.
+      shapes: One shape a component of one element; by default those of the first element.
+      allow_smaller_final_batch: Whether the last elements come as a smaller batch. By default they are left out.
       shared_name: The queue's.
       name: The queue's.
     """
 
-    capacity: int = 32
-    enqueue_many: bool = False
-    dtypes: Any = None
-    shapes: Any = None
-    allow_smaller_final_batch: bool = False
-    shared_name: str | None = None
-    name: str | None = None
+    enqueue_many: bool
+    dtypes: Any
+    shapes: Any
+    allow_smaller_final_batch: bool
+    shared_name: str | None
+    name: str
 
 
-def batch(
-    source: Source, batch_size: int, num_threads: int = 1, *, dynamic_pad: bool = False, **options: Any
-) -> Stream:
+class BatchOptions(ShuffleOptions, total=False):
+    """What the four functions that keep the order take besides.
+
+    Attributes:
+      capacity: The queue's, by default 32. [elements]
+      dynamic_pad: Whether elements may differ in shape; a batch is padded on the right with 0 or b"". Not by default.
+    """
+
+    capacity: int
+    dynamic_pad: bool
+
+
+def batch(source: Source, batch_size: int, num_threads: int = 1, **options: Unpack[BatchOptions]) -> Stream:
     """Gives batches of what a function gives, in order of arrival.
 
     Args:
       source: Gives one element a call, or many with `enqueue_many`.
       batch_size: Elements a batch.
       num_threads: Threads that call `source`; with more than one, the order is that of their luck.
-      dynamic_pad: Whether elements may differ in shape; a batch is padded on the right with 0 or b"".
       **options: See `BatchOptions`.
 
     Returns:
@@ -80,7 +88,7 @@ def batch(
       >>> [part.tolist() for part in threes]
       [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9]]
     """
-    return _batch([source] * _count(num_threads), batch_size, True, BatchOptions(**options), dynamic_pad)
+    return _batch([source] * _count(num_threads), batch_size, True, **options)
 
 
 def maybe_batch(
@@ -88,9 +96,7 @@ def maybe_batch(
     keep_input: Keep,
     batch_size: int,
     num_threads: int = 1,
-    *,
-    dynamic_pad: bool = False,
-    **options: Any,
+    **options: Unpack[BatchOptions],
 ) -> Stream:
     """Gives batches as `batch` does, of the elements that are to be kept.
 
@@ -100,7 +106,6 @@ def maybe_batch(
         `enqueue_many`, one for each of the elements.
       batch_size: As for `batch`.
       num_threads: As for `batch`.
-      dynamic_pad: As for `batch`.
       **options: See `BatchOptions`.
 
     Returns:
@@ -109,16 +114,15 @@ def maybe_batch(
     Raises:
       ValueError: As for `batch`.
     """
-    return _batch([source] * _count(num_threads), batch_size, keep_input, BatchOptions(**options), dynamic_pad)
+    return _batch([source] * _count(num_threads), batch_size, keep_input, **options)
 
 
-def batch_join(sources: Sequence[Source], batch_size: int, *, dynamic_pad: bool = False, **options: Any) -> Stream:
+def batch_join(sources: Sequence[Source], batch_size: int, **options: Unpack[BatchOptions]) -> Stream:
     """Gives batches of what several functions give, each in a thread of its own.
 
     Args:
       sources: As `source` of `batch`; all give elements of the same dtypes and shapes.
       batch_size: As for `batch`.
-      dynamic_pad: As for `batch`.
       **options: See `BatchOptions`.
 
     Returns:
@@ -127,11 +131,11 @@ def batch_join(sources: Sequence[Source], batch_size: int, *, dynamic_pad: bool 
     Raises:
       ValueError: No source, or as for `batch`.
     """
-    return _batch(sources, batch_size, True, BatchOptions(**options), dynamic_pad)
+    return _batch(sources, batch_size, True, **options)
 
 
 def maybe_batch_join(
-    sources: Sequence[Source], keep_input: Keep, batch_size: int, *, dynamic_pad: bool = False, **options: Any
+    sources: Sequence[Source], keep_input: Keep, batch_size: int, **options: Unpack[BatchOptions]
 ) -> Stream:
     """Gives batches as `batch_join` does, of the elements that are to be kept.
 
@@ -139,7 +143,6 @@ def maybe_batch_join(
       sources: As for `batch_join`.
       keep_input: As for `maybe_batch`.
       batch_size: As for `batch`.
-      dynamic_pad: As for `batch`.
       **options: See `BatchOptions`.
 
     Returns:
@@ -148,7 +151,7 @@ def maybe_batch_join(
     Raises:
       ValueError: As for `batch_join`.
     """
-    return _batch(sources, batch_size, keep_input, BatchOptions(**options), dynamic_pad)
+    return _batch(sources, batch_size, keep_input, **options)
 
 
 def shuffle_batch(
@@ -158,7 +161,7 @@ def shuffle_batch(
     min_after_dequeue: int,
     num_threads: int = 1,
     seed: int | None = None,
-    **options: Any,
+    **options: Unpack[ShuffleOptions],
 ) -> Stream:
     """Gives batches of what a function gives, drawn at random from the elements that are in the queue.
 
@@ -169,7 +172,7 @@ def shuffle_batch(
       min_after_dequeue: So many elements, at least, are mixed until the input ends. [elements]
       num_threads: As for `batch`.
       seed: Fixes the draws. None draws a new one.
-      **options: See `BatchOptions`.
+      **options: See `ShuffleOptions`.
 
     Returns:
       As for `batch`.
@@ -178,7 +181,7 @@ def shuffle_batch(
       ValueError: As for `batch`, or `capacity` is not bigger than `min_after_dequeue`.
     """
     sources = [source] * _count(num_threads)
-    return _shuffled(sources, batch_size, True, min_after_dequeue, seed, BatchOptions(capacity=capacity, **options))
+    return _shuffled(sources, batch_size, True, min_after_dequeue, seed, capacity, **options)
 
 
 def maybe_shuffle_batch(
@@ -189,7 +192,7 @@ def maybe_shuffle_batch(
     keep_input: Keep,
     num_threads: int = 1,
     seed: int | None = None,
-    **options: Any,
+    **options: Unpack[ShuffleOptions],
 ) -> Stream:
     """Gives batches as `shuffle_batch` does, of the elements that are to be kept.
 
@@ -201,7 +204,7 @@ def maybe_shuffle_batch(
       keep_input: As for `maybe_batch`.
       num_threads: As for `batch`.
       seed: As for `shuffle_batch`.
-      **options: See `BatchOptions`.
+      **options: See `ShuffleOptions`.
 
     Returns:
       As for `batch`.
@@ -209,8 +212,9 @@ def maybe_shuffle_batch(
     Raises:
       ValueError: As for `shuffle_batch`.
     """
-    made = BatchOptions(capacity=capacity, **options)
-    return _shuffled([source] * _count(num_threads), batch_size, keep_input, min_after_dequeue, seed, made)
+    return _shuffled(
+        [source] * _count(num_threads), batch_size, keep_input, min_after_dequeue, seed, capacity, **options
+    )
 
 
 def shuffle_batch_join(
@@ -219,7 +223,7 @@ def shuffle_batch_join(
     capacity: int,
     min_after_dequeue: int,
     seed: int | None = None,
-    **options: Any,
+    **options: Unpack[ShuffleOptions],
 ) -> Stream:
     """Gives batches as `shuffle_batch` does, of what several functions give, each in a thread of its own.
 
@@ -229,7 +233,7 @@ def shuffle_batch_join(
       capacity: As for `shuffle_batch`.
       min_after_dequeue: As for `shuffle_batch`.
       seed: As for `shuffle_batch`.
-      **options: See `BatchOptions`.
+      **options: See `ShuffleOptions`.
 
     Returns:
       As for `batch_join`.
@@ -237,7 +241,7 @@ def shuffle_batch_join(
     Raises:
       ValueError: No source, or as for `shuffle_batch`.
     """
-    return _shuffled(sources, batch_size, True, min_after_dequeue, seed, BatchOptions(capacity=capacity, **options))
+    return _shuffled(sources, batch_size, True, min_after_dequeue, seed, capacity, **options)
 
 
 def maybe_shuffle_batch_join(
@@ -247,7 +251,7 @@ def maybe_shuffle_batch_join(
     min_after_dequeue: int,
     keep_input: Keep,
     seed: int | None = None,
-    **options: Any,
+    **options: Unpack[ShuffleOptions],
 ) -> Stream:
     """Gives batches as `shuffle_batch_join` does, of the elements that are to be kept.
 
@@ -258,7 +262,7 @@ def maybe_shuffle_batch_join(
       min_after_dequeue: As for `shuffle_batch`.
       keep_input: As for `maybe_batch`.
       seed: As for `shuffle_batch`.
-      **options: See `BatchOptions`.
+      **options: See `ShuffleOptions`.
 
     Returns:
       As for `batch_join`.
@@ -266,8 +270,7 @@ def maybe_shuffle_batch_join(
     Raises:
       ValueError: As for `shuffle_batch_join`.
     """
-    made = BatchOptions(capacity=capacity, **options)
-    return _shuffled(sources, batch_size, keep_input, min_after_dequeue, seed, made)
+    return _shuffled(sources, batch_size, keep_input, min_after_dequeue, seed, capacity, **options)
 
 
 def _count(num_threads: int) -> int:
@@ -276,16 +279,24 @@ def _count(num_threads: int) -> int:
     return num_threads
 
 
-def _batch(sources: Sequence[Source], batch_size: int, keep: Keep, options: BatchOptions, dynamic_pad: bool) -> Stream:  # noqa: FBT001 -- a file's own.
+def _batch(
+    sources: Sequence[Source],
+    batch_size: int,
+    keep: Keep,
+    *,
+    capacity: int = 32,
+    dynamic_pad: bool = False,
+    dtypes: Any = None,
+    shapes: Any = None,
+    name: str = "batch",
+    shared_name: str | None = None,
+    enqueue_many: bool = False,
+    allow_smaller_final_batch: bool = False,
+) -> Stream:
     kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
-    queue = kind(
-        options.capacity,
-        options.dtypes,
-        options.shapes,
-        name=options.name or "batch",
-        shared_name=options.shared_name,
-    )
-    return _stream(queue, sources, batch_size, keep, options)
+    queue = kind(capacity, dtypes, shapes, name=name, shared_name=shared_name)
+    _fill(queue, sources, keep, many=enqueue_many)
+    return _stream(queue, batch_size, up_to=allow_smaller_final_batch)
 
 
 def _shuffled(
@@ -294,32 +305,37 @@ def _shuffled(
     keep: Keep,
     min_after_dequeue: int,
     seed: int | None,
-    options: BatchOptions,
+    capacity: int,
+    *,
+    dtypes: Any = None,
+    shapes: Any = None,
+    name: str = "shuffle_batch",
+    shared_name: str | None = None,
+    enqueue_many: bool = False,
+    allow_smaller_final_batch: bool = False,
 ) -> Stream:
     queue = RandomShuffleQueue(
-        options.capacity,
-        min_after_dequeue,
-        options.dtypes,
-        options.shapes,
-        seed=seed,
-        name=options.name or "shuffle_batch",
-        shared_name=options.shared_name,
+        capacity, min_after_dequeue, dtypes, shapes, seed=seed, name=name, shared_name=shared_name
     )
-    return _stream(queue, sources, batch_size, keep, options)
+    _fill(queue, sources, keep, many=enqueue_many)
+    return _stream(queue, batch_size, up_to=allow_smaller_final_batch)
 
 
-def _stream(queue: QueueBase, sources: Sequence[Source], batch_size: int, keep: Keep, options: BatchOptions) -> Stream:
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1 element, got {batch_size}")
+def _fill(queue: QueueBase, sources: Sequence[Source], keep: Keep, *, many: bool) -> None:
+    """Gives the queue a runner with one thread a source."""
     if not sources:
         raise ValueError("at least one source is due, got none")
-    ops = [_enqueue_op(queue, source, keep, options.enqueue_many) for source in sources]
-    queue.runners.append(QueueRunner(queue, ops))
-    take = queue.dequeue_up_to if options.allow_smaller_final_batch else queue.dequeue_many
+    queue.runners.append(QueueRunner(queue, [_enqueue_op(queue, source, keep, many=many) for source in sources]))
+
+
+def _stream(queue: QueueBase, batch_size: int, *, up_to: bool) -> Stream:
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1 element, got {batch_size}")
+    take = queue.dequeue_up_to if up_to else queue.dequeue_many
     return Stream(queue, lambda timeout: take(batch_size, timeout))
 
 
-def _enqueue_op(queue: QueueBase, source: Source, keep: Keep, many: bool) -> Callable[[], None]:  # noqa: FBT001 -- a file's own.
+def _enqueue_op(queue: QueueBase, source: Source, keep: Keep, *, many: bool) -> Callable[[], None]:
     """Makes the function that a thread runs again and again."""
     put = queue.enqueue_many if many else queue.enqueue
 
@@ -329,14 +345,14 @@ def _enqueue_op(queue: QueueBase, source: Source, keep: Keep, many: bool) -> Cal
         except StopIteration as end:
             raise OutOfRangeError(None, queue.name, f"the source of {queue.name!r} has ended") from end.__cause__
         if keep is not True:
-            element = _kept(queue.name, element, keep(element) if callable(keep) else keep, many)
+            element = _kept(queue.name, element, keep(element) if callable(keep) else keep, many=many)
         if element is not None:
             put(element)
 
     return enqueue
 
 
-def _kept(name: str, element: Any, keep: Any, many: bool) -> Any:  # noqa: FBT001 -- a file's own.
+def _kept(name: str, element: Any, keep: Any, *, many: bool) -> Any:
     """Gives what is to be kept of an element or, with `many`, of many; None for nothing at all."""
     mask = np.asarray(keep, bool)
     if mask.ndim == 0:

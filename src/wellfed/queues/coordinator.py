@@ -12,11 +12,13 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import OutOfRangeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
@@ -105,7 +107,7 @@ class Coordinator:
         """
         try:
             yield
-        except BaseException:  # TensorFlow's rule: a thread's every exception is the coordinator's.
+        except BaseException:  # noqa: BLE001 -- TensorFlow's rule: a thread's every exception is the coordinator's.
             self.request_stop(sys.exc_info())  # type: ignore[arg-type]  # Inside a handler all three are set.
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
@@ -128,7 +130,7 @@ class Coordinator:
         self,
         threads: Iterable[threading.Thread] | None = None,
         stop_grace_period_secs: float = 120,
-        ignore_live_threads: bool = False,  # noqa: FBT001, FBT002 -- TensorFlow's argument.
+        ignore_live_threads: bool = False,
     ) -> None:
         """Waits until all threads have ended, or for a grace period after the stop; then raises what was recorded.
 
@@ -258,7 +260,4 @@ def _exception_of(ex: BaseException | ExcInfo | None) -> BaseException | None:
         return ex
     if isinstance(ex, tuple) and len(ex) == 3 and isinstance(ex[1], BaseException):
         return ex[1]
-    try:
-        raise ValueError(f"ex must be an exception or what sys.exc_info() gives, got {ex!r}")
-    except ValueError as error:
-        return error
+    return ValueError(f"ex must be an exception or what sys.exc_info() gives, got {ex!r}")

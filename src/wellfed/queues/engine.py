@@ -16,11 +16,13 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError, OutOfRangeError
-from wellfed.queues.spec import Columns, Row
-from wellfed.queues.storage import Storage
+
+if TYPE_CHECKING:
+    from wellfed.queues.spec import Columns, Row
+    from wellfed.queues.storage import Storage
 
 UNBOUNDED = 1 << 62
 

@@ -8,8 +8,7 @@ where one ends and the next begins, a batch may hold rows of both.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,9 @@ from wellfed.queues.kinds import FIFOQueue
 from wellfed.queues.runner import QueueRunner
 from wellfed.queues.spec import as_dtype, as_shape
 from wellfed.queues.stream import Stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 def limit_epochs(source: Callable[[], Any], num_epochs: int | None = None) -> Callable[[], Any]:
@@ -59,7 +61,7 @@ def input_producer(
     input_tensor: Any,
     element_shape: Sequence[int] | None = None,
     num_epochs: int | None = None,
-    shuffle: bool = True,  # noqa: FBT001, FBT002 -- TensorFlow's argument.
+    shuffle: bool = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
@@ -103,7 +105,7 @@ def input_producer(
 def string_input_producer(
     string_tensor: Sequence[str | bytes],
     num_epochs: int | None = None,
-    shuffle: bool = True,  # noqa: FBT001, FBT002 -- TensorFlow's argument.
+    shuffle: bool = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
@@ -139,7 +141,7 @@ def string_input_producer(
 def range_input_producer(
     limit: int,
     num_epochs: int | None = None,
-    shuffle: bool = True,  # noqa: FBT001, FBT002 -- TensorFlow's argument.
+    shuffle: bool = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
@@ -170,7 +172,7 @@ def range_input_producer(
 def slice_input_producer(
     tensor_list: Sequence[Any],
     num_epochs: int | None = None,
-    shuffle: bool = True,  # noqa: FBT001, FBT002 -- TensorFlow's argument.
+    shuffle: bool = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,

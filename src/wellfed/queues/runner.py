@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from wellfed.errors import OpError, OutOfRangeError
-from wellfed.queues.coordinator import Coordinator
-from wellfed.queues.kinds import QueueBase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from wellfed.queues.base import QueueBase
+    from wellfed.queues.coordinator import Coordinator
 
 _log = logging.getLogger(__name__)
 
@@ -43,9 +47,9 @@ class QueueRunner:
       >>> squares.dequeue_up_to(10)
       array([1, 4, 9])
 
-    Differs from TensorFlow: operations are functions, and there is no session. Without a coordinator a thread that fails
-    closes the queue when it is the last one, so that consumers do not wait for ever. Threads end after their error
-    without a second report. Source: tensorflow/python/training/queue_runner_impl.py.
+    Differs from TensorFlow: operations are functions, and there is no session. Without a coordinator a thread that
+    fails closes the queue when it is the last one, so that consumers do not wait for ever. Threads end after their
+    error without a second report. Source: tensorflow/python/training/queue_runner_impl.py.
     """
 
     def __init__(
@@ -125,7 +129,7 @@ class QueueRunner:
                 op()
         except self.queue_closed_exception_types as end:
             ended, cause = True, end.__cause__
-        except BaseException as error:  # A thread's every error is the coordinator's, or the consumers'.
+        except BaseException as error:  # noqa: BLE001 -- a thread's every error is the coordinator's, or the consumers'.
             if coord is not None:
                 coord.request_stop(error)
             else:

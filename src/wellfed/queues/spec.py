@@ -65,13 +65,8 @@ class ElementSpec:
           InvalidArgumentError: The components differ in their number of rows.
         """
         columns = tuple(
-            _array(
-                f"component {i} of {self.queue}",
-                value,
-                self.dtypes[i],
-                None if self.shapes[i] is None else (None, *self.shapes[i]),
-            )
-            for i, value in enumerate(self.values(elements))
+            _array(f"component {i} of {self.queue}", value, dtype, None if shape is None else (None, *shape))
+            for i, (value, dtype, shape) in enumerate(zip(self.values(elements), self.dtypes, self.shapes, strict=True))
         )
         sizes = [len(column) if column.ndim else -1 for column in columns]
         if min(sizes) < 0 or len(set(sizes)) > 1:

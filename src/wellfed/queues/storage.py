@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from wellfed.queues.spec import BYTES, Columns, ElementSpec, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 # Rows of more bytes than this are kept as they came: a copy into a ring would cost more than stacking them later.
 COLUMN_ROW_BYTES = 4096
@@ -311,11 +313,16 @@ class RowFifo(RowStorage):
     def __init__(self, join: Callable[[Sequence[Row]], Columns]) -> None:
         super().__init__(join)
         self._rows: deque[Row] = deque()
-        self.put, self.take = self._rows.append, self._rows.popleft  # type: ignore[method-assign]  # One call less.
 
     @property
     def size(self) -> int:
         return len(self._rows)
+
+    def put(self, row: Row) -> None:
+        self._rows.append(row)
+
+    def take(self) -> Row:
+        return self._rows.popleft()
 
     def put_back(self, parts: Sequence[list[Row]]) -> None:
         for part in reversed(parts):

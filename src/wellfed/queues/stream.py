@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import OutOfRangeError
-from wellfed.queues.kinds import QueueBase
-from wellfed.queues.runner import QueueRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from wellfed.queues.base import QueueBase
+    from wellfed.queues.runner import QueueRunner
 
 
 class Stream:
@@ -35,6 +38,7 @@ class Stream:
         return self._take(timeout)
 
     def __call__(self) -> Any:
+        """Gives the next value; waits for it as long as it takes."""
         return self._take(None)
 
     def __iter__(self) -> Iterator[Any]:
