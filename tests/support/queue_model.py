@@ -1,6 +1,6 @@
 """A plain model of a queue, written from tensorflow.md's rules alone: no threads, no arrays, one element at a time.
 
-Calls that wait are `Call`s in two lists; `Model.settle` serves them, strictly first come, first served, as the rules say.
+Calls that wait are `Call`s in two lists; `Model.settle` serves them, strictly first come, first served.
 """
 
 from __future__ import annotations

@@ -190,9 +190,10 @@ def _numbers(where: str, value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     array = np.asarray(value)
     if array.dtype == dtype or array.size == 0:
         return np.array(array, dtype, order="C")
-    if not np.can_cast(array.dtype, dtype, "same_kind"):
+    integers = dtype.kind in "iu" and array.dtype.kind in "iu"
+    if not integers and not np.can_cast(array.dtype, dtype, "same_kind"):
         raise TypeError(f"{where} is {dtype}, got {array.dtype}: convert it before it is enqueued")
-    if dtype.kind in "iu" and not np.can_cast(array.dtype, dtype, "safe"):
+    if integers and not np.can_cast(array.dtype, dtype, "safe"):
         limits = np.iinfo(dtype)
         low, high = array.min(), array.max()
         if low < limits.min or high > limits.max:
