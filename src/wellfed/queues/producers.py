@@ -16,7 +16,7 @@ import numpy.typing as npt
 from wellfed.errors import OutOfRangeError
 from wellfed.queues.kinds import FIFOQueue
 from wellfed.queues.runner import QueueRunner
-from wellfed.queues.spec import as_dtype, as_shape
+from wellfed.queues.spec import BYTES, as_array, as_dtype, as_shape
 from wellfed.queues.stream import Stream
 
 if TYPE_CHECKING:
@@ -213,6 +213,8 @@ def slice_input_producer(
 
 def _rows(values: Any) -> npt.NDArray[Any]:
     array = np.asarray(values)
+    if as_dtype(array.dtype) == BYTES:
+        array = as_array("a producer's row", array, BYTES, None)
     if array.ndim == 0:
         raise ValueError(f"a producer needs rows along axis 0, got the single value {values!r}")
-    return array.astype(as_dtype(array.dtype), copy=False)
+    return array

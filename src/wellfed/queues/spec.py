@@ -65,7 +65,7 @@ class ElementSpec:
           InvalidArgumentError: The components differ in their number of rows.
         """
         columns = tuple(
-            _array(f"component {i} of {self.queue}", value, dtype, None if shape is None else (None, *shape))
+            as_array(f"component {i} of {self.queue}", value, dtype, None if shape is None else (None, *shape))
             for i, (value, dtype, shape) in enumerate(zip(self.values(elements), self.dtypes, self.shapes, strict=True))
         )
         sizes = [len(column) if column.ndim else -1 for column in columns]
@@ -149,9 +149,9 @@ def as_shape(shape: Any) -> Shape | None:
 def _converter(where: str, dtype: np.dtype[Any], shape: Shape | None) -> Callable[[Any], Any]:
     """Gives the function that turns a user's value into what a row holds."""
     if dtype == BYTES and shape == ():
-        return lambda value: value if type(value) is bytes else _array(where, value, dtype, shape)[()]
+        return lambda value: value if type(value) is bytes else as_array(where, value, dtype, shape)[()]
     if dtype == BYTES or shape != ():
-        return lambda value: _value(_array(where, value, dtype, shape))
+        return lambda value: _value(as_array(where, value, dtype, shape))
     kind = dtype.type
     # What converts without loss and without a look at its shape; the rest takes the long way.
     plain = (kind, int) if dtype.kind in "iu" else (kind, int, float) if dtype.kind == "f" else (kind,)
@@ -159,7 +159,7 @@ def _converter(where: str, dtype: np.dtype[Any], shape: Shape | None) -> Callabl
     def convert(value: Any) -> Any:
         if type(value) in plain:
             return kind(value)
-        return _array(where, value, dtype, shape)[()]
+        return as_array(where, value, dtype, shape)[()]
 
     return convert
 
@@ -168,7 +168,7 @@ def _value(array: npt.NDArray[Any]) -> Any:
     return array if array.ndim else array[()]
 
 
-def _array(where: str, value: Any, dtype: np.dtype[Any], shape: Shape | None) -> npt.NDArray[Any]:
+def as_array(where: str, value: Any, dtype: np.dtype[Any], shape: Shape | None) -> npt.NDArray[Any]:
     """Gives a fresh array of the dtype; checks that nothing is lost and that the shape fits."""
     array = _strings(where, value) if dtype == BYTES else _numbers(where, value, dtype)
     if shape is not None and array.shape != shape and not _fits(array.shape, shape):
