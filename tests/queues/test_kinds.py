@@ -11,6 +11,7 @@ import pytest
 
 from wellfed.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
 from wellfed.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
+from wellfed.queues.engine import Take
 
 ONE_OF_EACH = [
     lambda: FIFOQueue(4, np.int64, shapes=[[]]),
@@ -496,3 +497,26 @@ def test_closing_with_cancel_frees_a_thread_that_waits_in_an_enqueue():
     producer.join()
 
     assert "FIFOQueue" in told[0]
+
+
+def test_a_priority_batch_holds_the_lowest_of_all_that_came():
+    queue = PriorityQueue(10, np.int64, shapes=[[]])
+    waiting = queue._engine.begin_take(Take(2))
+    queue.enqueue([9, 0])
+    assert queue.size() == 1  # Not taken yet: what comes next may be lower.
+
+    queue.enqueue_many([[3, 5], [1, 2]])
+
+    assert waiting.finished
+    assert queue.dequeue() == (9, 0)
+
+
+def test_a_priority_batch_larger_than_the_capacity_is_filled_a_queueful_at_a_time():
+    queue = PriorityQueue(2, np.int64, shapes=[[]])
+    waiting = queue._engine.begin_take(Take(3))
+    queue.enqueue_many([[2, 1], [0, 0]])
+    assert not waiting.finished
+
+    queue.enqueue([0, 0])
+
+    assert queue._engine.storage.join(waiting.parts)[0].tolist() == [1, 2, 0]

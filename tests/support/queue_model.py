@@ -105,6 +105,9 @@ class Model:
                 call.outcome = "OutOfRangeError"
                 return
             call.wanted = len(self.inside)
+        full = self.closed or len(self.inside) >= self.capacity
+        if self.order == "priority" and not full and len(self.inside) < call.wanted - len(call.values):
+            return  # What comes later may have to leave sooner.
         floor = 0 if self.closed else self.minimum
         while len(call.values) < call.wanted and len(self.inside) > floor:
             call.values.append(self._remove())

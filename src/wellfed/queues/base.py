@@ -40,7 +40,8 @@ class QueueBase:
       runners: The `QueueRunner`s that fill it, where the functions of this room made it.
     """
 
-    _ragged = False
+    _ragged = False  # Whether dimensions that may vary are padded.
+    _whole = False  # Whether a batch is taken all at once.
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class QueueBase:
             storage = self._store(self._spec)
         elif names is not None:
             raise ValueError("names need dtypes: without them the first element gives both")
-        engine = QueueEngine(self._title, storage, UNBOUNDED if capacity < 0 else capacity, minimum)
+        engine = QueueEngine(self._title, storage, UNBOUNDED if capacity < 0 else capacity, minimum, whole=self._whole)
         self._engine = engine if shared_name is None else _shared(shared_name, engine, self._spec)
 
     def _store(self, spec: ElementSpec) -> Storage:

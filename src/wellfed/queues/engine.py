@@ -152,7 +152,7 @@ class Take(Attempt):
                 return self.fail(OutOfRangeError, f"{engine.name} is closed and {reason}")
             self._due = storage.size
         count = min(self._due, engine.available())
-        if count <= 0:
+        if count <= 0 or (count < self._due and engine.waits_for_all()):
             return STUCK
         self.parts.append(storage.take_many(count))
         self._due -= count
@@ -171,14 +171,16 @@ class QueueEngine:
       storage: Where the rows are. Guarded by `lock`, as all below.
       capacity: No put acts while this many rows are here. [rows]
       minimum: While the queue is open, a take leaves this many rows. [rows]
+      whole: Whether a take of many rows waits until all are here, or the queue is full, before it takes the first one:
+        what comes later may have to leave sooner.
       closed: Whether puts are refused, and takes that ask for more than there is.
       cause: The error that closed the queue; the `__cause__` of what callers see.
       lock: Guards everything.
     """
 
-    def __init__(self, name: str, storage: Storage, capacity: int, minimum: int = 0) -> None:
+    def __init__(self, name: str, storage: Storage, capacity: int, minimum: int = 0, *, whole: bool = False) -> None:
         self.name, self.storage = name, storage
-        self.capacity, self.minimum = capacity, minimum
+        self.capacity, self.minimum, self.whole = capacity, minimum, whole
         self.closed = False
         self.cause: BaseException | None = None
         self.lock = threading.Lock()
@@ -257,6 +259,10 @@ class QueueEngine:
     def available(self) -> int:
         """Gives how many rows may leave now. REQUIRES: the lock is held."""
         return self.storage.size if self.closed else self.storage.size - self.minimum
+
+    def waits_for_all(self) -> bool:
+        """Says whether a take of more rows than there are has to wait for them. REQUIRES: the lock is held."""
+        return self.whole and not self.closed and self.storage.size < self.capacity
 
     # The two halves of a call that may wait.
 

@@ -144,7 +144,8 @@ class RandomShuffleQueue(QueueBase):
 class PriorityQueue(QueueBase):
     """A queue whose elements leave by priority, the lowest first; equal ones in order of arrival.
 
-    The priority is one int64 in front of each element's components, going in and coming out.
+    The priority is one int64 in front of each element's components, going in and coming out. A batch holds the lowest
+    of what is there once there is enough for it; one that is larger than the capacity is filled a queueful at a time.
 
     Args:
       capacity: As for `FIFOQueue`.
@@ -164,9 +165,12 @@ class PriorityQueue(QueueBase):
       >>> queue.dequeue()
       (np.int64(1), b'a')
 
-    Differs from TensorFlow: there the order of equal priorities is not defined, and `names` cannot be used.
+    Differs from TensorFlow: there the order of equal priorities is not defined, `names` cannot be used, a batch larger
+    than the capacity waits for ever, and a `dequeue_up_to` that waits when the queue is closed loses the elements.
     Source: tensorflow/core/kernels/priority_queue.cc.
     """
+
+    _whole = True
 
     def __init__(
         self,
