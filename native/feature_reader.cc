@@ -7,7 +7,7 @@ namespace wellfed {
 namespace {
 
 constexpr uint64_t kHighBits = 0x8080808080808080u;
-constexpr uint32_t kValues = MakeTag(1, kLength);  // A packed chunk, or a byte string.
+constexpr uint32_t kValues = MakeTag(1, WireType::kLength);  // A packed chunk, or a byte string.
 
 // Varints that end inside `chunk`. The compiler makes vectors of it.
 uint64_t CountVarints(std::span<const uint8_t> chunk) {
@@ -21,8 +21,8 @@ uint64_t DecodeVarints(Cursor* chunk, uint8_t* out, uint64_t room) {
   uint64_t count = 0;
   while (count < room && !chunk->done()) {
     // Eight values of one byte each.
-    if (room - count >= 8 && chunk->left() >= 8 && (LoadLE64(chunk->position()) & kHighBits) == 0) {
-      const uint8_t* p = chunk->position();
+    if (room - count >= 8 && chunk->left() >= 8 && (LoadLE64(chunk->at()) & kHighBits) == 0) {
+      const uint8_t* p = chunk->at();
       for (int i = 0; i < 8; ++i) {
         const uint64_t value = p[i];
         std::memcpy(out + 8 * (count + i), &value, 8);
@@ -32,7 +32,7 @@ uint64_t DecodeVarints(Cursor* chunk, uint8_t* out, uint64_t room) {
       continue;
     }
     uint64_t value;
-    if (!chunk->Varint(&value)) break;
+    if (!chunk->ReadVarint(&value)) break;
     std::memcpy(out + 8 * count, &value, 8);
     ++count;
   }
@@ -55,13 +55,13 @@ bool FeatureReader::Read(std::span<const uint8_t> feature) {
   while (!fields.done()) {
     const Cursor field = fields;
     uint32_t tag;
-    if (!fields.Tag(&tag)) return Fail(field);
-    if ((tag & 7) != kLength || tag >> 3 > 3) {
-      if (!fields.Skip(tag)) return Fail(field);
+    if (!fields.ReadTag(&tag)) return Fail(field);
+    if (TagType(tag) != WireType::kLength || tag >> 3 > 3) {
+      if (!fields.SkipValue(tag)) return Fail(field);
       continue;
     }
     std::span<const uint8_t> list;
-    if (!fields.Bytes(&list)) return Fail(field);
+    if (!fields.ReadBytes(&list)) return Fail(field);
     const Kind kind = static_cast<Kind>(tag >> 3);
     if (kind != found_) Restart();
     found_ = kind;
@@ -104,11 +104,11 @@ bool FeatureReader::ReadStrings(Cursor list) {
     const Cursor field = list;
     uint32_t tag;
     std::span<const uint8_t> string;
-    if (!list.Tag(&tag)) return Fail(field);
+    if (!list.ReadTag(&tag)) return Fail(field);
     if (tag == kValues) {
-      if (!list.Bytes(&string)) return Fail(field);
+      if (!list.ReadBytes(&string)) return Fail(field);
       PutString(string);
-    } else if (!list.Skip(tag)) {
+    } else if (!list.SkipValue(tag)) {
       return Fail(field);
     }
   }
@@ -118,7 +118,10 @@ bool FeatureReader::ReadStrings(Cursor list) {
 void FeatureReader::PutString(std::span<const uint8_t> string) {
   string_size_ = string.size();
   if (spec_.layout == Layout::kRaw) {
-    if (dense_ != nullptr && string.size() == spec_.count) std::memcpy(dense_, string.data(), string.size());
+    if (string.size() == spec_.count) {
+      uint8_t* place = dense_ != nullptr ? dense_ : column_->values.Grow(string.size());
+      if (!string.empty()) std::memcpy(place, string.data(), string.size());
+    }
   } else {
     column_->starts.Push(string.data());
     column_->sizes.Push(string.size());
@@ -131,14 +134,14 @@ bool FeatureReader::ReadFloats(Cursor list) {
     const Cursor field = list;
     uint32_t tag;
     std::span<const uint8_t> chunk;
-    if (!list.Tag(&tag)) return Fail(field);
+    if (!list.ReadTag(&tag)) return Fail(field);
     if (tag == kValues) {
-      if (!list.Bytes(&chunk) || !PackedFloats(chunk)) return Fail(field);
-    } else if (tag == MakeTag(1, kFixed32)) {
+      if (!list.ReadBytes(&chunk) || !PackedFloats(chunk)) return Fail(field);
+    } else if (tag == MakeTag(1, WireType::kFixed32)) {
       if (list.left() < 4) return Fail(field);
-      PackedFloats({list.position(), 4});
+      PackedFloats({list.at(), 4});
       list.Advance(4);
-    } else if (!list.Skip(tag)) {
+    } else if (!list.SkipValue(tag)) {
       return Fail(field);
     }
   }
@@ -160,15 +163,15 @@ bool FeatureReader::ReadInts(Cursor list) {
     uint32_t tag;
     uint64_t value;
     std::span<const uint8_t> chunk;
-    if (!list.Tag(&tag)) return Fail(field);
+    if (!list.ReadTag(&tag)) return Fail(field);
     if (tag == kValues) {
-      if (!list.Bytes(&chunk)) return Fail(field);
+      if (!list.ReadBytes(&chunk)) return Fail(field);
       if (!PackedInts(chunk)) return false;
-    } else if (tag == MakeTag(1, kVarint)) {
-      if (!list.Varint(&value)) return Fail(field);
+    } else if (tag == MakeTag(1, WireType::kVarint)) {
+      if (!list.ReadVarint(&value)) return Fail(field);
       if (uint8_t* place = Place(1, 8)) std::memcpy(place, &value, 8);
       ++count_;
-    } else if (!list.Skip(tag)) {
+    } else if (!list.SkipValue(tag)) {
       return Fail(field);
     }
   }
@@ -182,11 +185,32 @@ bool FeatureReader::PackedInts(std::span<const uint8_t> chunk) {
     DecodeVarints(&values, place, count);
   } else {
     uint64_t value;
-    while (values.Varint(&value)) {
+    while (values.ReadVarint(&value)) {
     }
   }
   count_ += count;
   return values.done() || Fail(values);
+}
+
+Kind ReadAnyKind(std::span<const std::span<const uint8_t>> pieces, Column* column, const uint8_t** fault) {
+  // A reader skips what is not its kind, so the last kind must be known first.
+  static const FeatureSpec kSpecs[] = {{"", Kind::kNone, Layout::kVar, 1, false, {}, {}},
+                                       {"", Kind::kBytes, Layout::kVar, 1, false, {}, {}},
+                                       {"", Kind::kFloat, Layout::kVar, 1, false, {}, {}},
+                                       {"", Kind::kInt64, Layout::kVar, 1, false, {}, {}}};
+  *fault = nullptr;
+  Kind kind = Kind::kNone;
+  for (const bool found : {false, true}) {
+    FeatureReader reader(kSpecs[static_cast<size_t>(kind)], column, nullptr);
+    for (const auto& piece : pieces) {
+      if (reader.Read(piece)) continue;
+      *fault = reader.fault();
+      return Kind::kNone;
+    }
+    kind = reader.found();
+    if (found) break;
+  }
+  return kind;
 }
 
 }  // namespace wellfed

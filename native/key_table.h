@@ -22,7 +22,7 @@ class KeyTable {
       // How a map entry with this key begins: tag and key, then the tag of the value.
       std::string prefix = {0x0a};
       uint8_t size[10];
-      prefix.append(reinterpret_cast<const char*>(size), PutVarint(key.size(), size) - size);
+      prefix.append(reinterpret_cast<const char*>(size), WriteVarint(key.size(), size) - size);
       key_at_.push_back(prefix.size());
       prefixes_.push_back(prefix + key + '\x12');
     }

@@ -1,8 +1,10 @@
-// Protocol buffers on the wire: a cursor that never leaves its span.
+// Bytes as numbers: little-endian loads and stores, and protobuf's wire format behind a bounds-checked
+// cursor.
 //
-//   field = tag value;  tag = varint of (field number << 3 | wire type)
-//   wire type 0: varint;  1: 8 bytes;  2: varint length, then bytes;  3 and 4: a group's begin and end;  5: 4
-//   bytes
+//   field  = tag, value            tag    = varint of (field number << 3 | wire type)
+//   varint = 1 to 10 bytes, 7 bits each, lowest first, top bit set on all but the last
+//
+// Source: protobuf.dev/programming-guides/encoding.
 #ifndef WELLFED_WIRE_H_
 #define WELLFED_WIRE_H_
 
@@ -15,6 +17,8 @@
 namespace wellfed {
 
 // --- Little-endian numbers at any address. REQUIRES: the bytes are there.
+
+inline uint16_t SwapBytes(uint16_t v) { return static_cast<uint16_t>(v >> 8 | v << 8); }
 
 inline uint32_t SwapBytes(uint32_t v) {
   return (v >> 24) | ((v >> 8) & 0xff00u) | ((v << 8) & 0xff0000u) | (v << 24);
@@ -45,137 +49,27 @@ inline void StoreLE64(uint64_t value, uint8_t* p) { StoreLE(value, p); }
 
 // --- Wire format.
 
-enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLength = 2, kGroup = 3, kEndGroup = 4, kFixed32 = 5 };
-
-constexpr uint32_t MakeTag(uint32_t field, WireType type) { return field << 3 | type; }
-
-// Reads fields one after another. Each reading function returns false, and does not move, where the bytes do
-// not hold what it reads; `position` then tells where. Copyable; a copy reads on by itself.
-class Cursor {
- public:
-  Cursor(const uint8_t* begin, const uint8_t* end) : p_(begin), end_(end) {}
-  explicit Cursor(std::span<const uint8_t> bytes) : Cursor(bytes.data(), bytes.data() + bytes.size()) {}
-
-  const uint8_t* position() const { return p_; }
-  const uint8_t* end() const { return end_; }
-  size_t left() const { return static_cast<size_t>(end_ - p_); }
-  bool done() const { return p_ == end_; }
-
-  // A varint of at most 10 bytes. Bits beyond the 64th are dropped, as protobuf does.
-  bool Varint(uint64_t* value) {
-    if (p_ < end_ && *p_ < 0x80) [[likely]] {
-      *value = *p_++;
-      return true;
-    }
-    return LongVarint(value);
-  }
-
-  // The tag of a field: at most 5 bytes and 32 bits, its field number not 0.
-  bool Tag(uint32_t* tag) {
-    const uint8_t* start = p_;
-    uint64_t value;
-    if (Varint(&value) && p_ - start <= 5 && value <= UINT32_MAX && value >> 3 != 0) [[likely]] {
-      *tag = static_cast<uint32_t>(value);
-      return true;
-    }
-    p_ = start;
-    return false;
-  }
-
-  // A length and so many bytes, as a view.
-  bool Bytes(std::span<const uint8_t>* bytes) {
-    const uint8_t* start = p_;
-    uint64_t size;
-    if (Varint(&size) && size <= left()) [[likely]] {  // Compared with what is left: a sum might wrap.
-      *bytes = {p_, static_cast<size_t>(size)};
-      p_ += size;
-      return true;
-    }
-    p_ = start;
-    return false;
-  }
-
-  // REQUIRES: count <= left().
-  void Advance(size_t count) { p_ += count; }
-
-  // Passes the value of a field whose tag was read, whatever it is; a group with all that is in it.
-  bool Skip(uint32_t tag);
-
- private:
-  bool LongVarint(uint64_t* value) {
-    uint64_t sum = 0;
-    const size_t most = left() < 10 ? left() : 10;
-    for (size_t i = 0; i < most; ++i) {
-      sum |= static_cast<uint64_t>(p_[i] & 0x7f) << 7 * i;
-      if (p_[i] < 0x80) {
-        *value = sum;
-        p_ += i + 1;
-        return true;
-      }
-    }
-    return false;
-  }
-
-  bool SkipGroup(uint32_t field);
-  bool SkipScalar(uint32_t tag);
-
-  const uint8_t* p_;  // Invariant: p_ <= end_.
-  const uint8_t* end_;
+enum class WireType : uint32_t {
+  kVarint = 0,
+  kFixed64 = 1,
+  kLength = 2,
+  kGroupStart = 3,
+  kGroupEnd = 4,
+  kFixed32 = 5,
 };
 
-inline bool Cursor::SkipScalar(uint32_t tag) {
-  uint64_t value;
-  std::span<const uint8_t> bytes;
-  switch (tag & 7) {
-    case kVarint:
-      return Varint(&value);
-    case kLength:
-      return Bytes(&bytes);
-    case kFixed64:
-    case kFixed32: {
-      const size_t size = (tag & 7) == kFixed64 ? 8 : 4;
-      if (left() < size) return false;
-      p_ += size;
-      return true;
-    }
-    default:
-      return false;
-  }
-}
+inline constexpr int kMaxVarintSize = 10;
+inline constexpr int kMaxGroupDepth = 100;  // protobuf's own limit.
 
-inline bool Cursor::SkipGroup(uint32_t field) {
-  constexpr int kMaxDepth = 100;  // protobuf's own limit.
-  uint32_t open[kMaxDepth] = {field};
-  int depth = 1;
-  while (depth > 0) {
-    uint32_t tag;
-    if (!Tag(&tag)) return false;
-    if ((tag & 7) == kGroup) {
-      if (depth == kMaxDepth) return false;
-      open[depth++] = tag >> 3;
-    } else if ((tag & 7) == kEndGroup) {
-      if (open[--depth] != tag >> 3) return false;
-    } else if (!SkipScalar(tag)) {
-      return false;
-    }
-  }
-  return true;
-}
+constexpr uint32_t MakeTag(uint32_t field, WireType type) { return field << 3 | static_cast<uint32_t>(type); }
+constexpr uint32_t TagField(uint32_t tag) { return tag >> 3; }
+constexpr WireType TagType(uint32_t tag) { return static_cast<WireType>(tag & 7); }
 
-inline bool Cursor::Skip(uint32_t tag) {
-  const uint8_t* start = p_;
-  if ((tag & 7) == kGroup ? SkipGroup(tag >> 3) : SkipScalar(tag)) return true;
-  p_ = start;
-  return false;
-}
+// Bytes that `value` takes as a varint: 1 to 10.
+constexpr int VarintSize(uint64_t value) { return (static_cast<int>(std::bit_width(value | 1)) + 6) / 7; }
 
-// Bytes that a varint takes: 1 to 10.
-constexpr size_t VarintSize(uint64_t value) {
-  return (static_cast<size_t>(std::bit_width(value | 1)) * 9 + 64) / 64;
-}
-
-// Writes a varint; returns the byte after it. REQUIRES: VarintSize(value) bytes of room at `out`.
-inline uint8_t* PutVarint(uint64_t value, uint8_t* out) {
+// Writes `value` and returns the byte after it. REQUIRES: VarintSize(value) bytes of room.
+inline uint8_t* WriteVarint(uint64_t value, uint8_t* out) {
   while (value >= 0x80) {
     *out++ = static_cast<uint8_t>(value | 0x80);
     value >>= 7;
@@ -183,6 +77,147 @@ inline uint8_t* PutVarint(uint64_t value, uint8_t* out) {
   *out++ = static_cast<uint8_t>(value);
   return out;
 }
+
+// Eats a span of bytes from the front. Every read is checked against the end: on false nothing was eaten and
+// the result is untouched. A copy is a bookmark. Not thread-safe; the bytes must outlive it.
+class Cursor {
+ public:
+  Cursor() = default;
+  Cursor(const uint8_t* begin, const uint8_t* end) : at_(begin), end_(end) {}
+  explicit Cursor(std::span<const uint8_t> bytes) : Cursor(bytes.data(), bytes.data() + bytes.size()) {}
+
+  bool done() const { return at_ == end_; }
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+  const uint8_t* at() const { return at_; }
+  const uint8_t* end() const { return end_; }
+
+  // A varint of up to 10 bytes. As in protobuf, bits beyond the 64th are dropped.
+  bool ReadVarint(uint64_t* value) {
+    if (at_ != end_ && *at_ < 0x80) {
+      *value = *at_++;
+      return true;
+    }
+    return ReadLongVarint(value);
+  }
+
+  // A tag: a varint of at most 5 bytes, below 2^32, whose field number is not 0.
+  bool ReadTag(uint32_t* tag) {
+    uint64_t value;
+    const uint8_t* const start = at_;
+    if (!ReadVarint(&value)) return false;
+    if (at_ - start > 5 || value > UINT32_MAX || value < 8) {
+      at_ = start;
+      return false;
+    }
+    *tag = static_cast<uint32_t>(value);
+    return true;
+  }
+
+  bool ReadFixed32(uint32_t* value) {
+    if (left() < 4) return false;
+    *value = LoadLE32(at_);
+    at_ += 4;
+    return true;
+  }
+
+  bool ReadFixed64(uint64_t* value) {
+    if (left() < 8) return false;
+    *value = LoadLE64(at_);
+    at_ += 8;
+    return true;
+  }
+
+  // A varint length and that many bytes.
+  bool ReadBytes(std::span<const uint8_t>* bytes) {
+    const uint8_t* const start = at_;
+    uint64_t size;
+    if (!ReadVarint(&size)) return false;
+    if (size > left()) {
+      at_ = start;
+      return false;
+    }
+    *bytes = {at_, static_cast<size_t>(size)};
+    at_ += size;
+    return true;
+  }
+
+  // REQUIRES: size <= left().
+  void Advance(size_t size) { at_ += size; }
+
+  // A nested message: as ReadBytes.
+  bool ReadMessage(Cursor* message) {
+    std::span<const uint8_t> bytes;
+    if (!ReadBytes(&bytes)) return false;
+    *message = Cursor(bytes);
+    return true;
+  }
+
+  // Passes over the value of a field whose tag was just read; a group with all that is in it, as protobuf
+  // does. False also for unknown wire types and for a group's end without its start.
+  bool SkipValue(uint32_t tag) {
+    if (TagType(tag) != WireType::kGroupStart) return SkipScalar(tag);
+    const uint8_t* const start = at_;
+    if (SkipGroup(TagField(tag))) return true;
+    at_ = start;
+    return false;
+  }
+
+ private:
+  bool SkipScalar(uint32_t tag) {
+    uint64_t number;
+    std::span<const uint8_t> bytes;
+    switch (TagType(tag)) {
+      case WireType::kVarint:
+        return ReadVarint(&number);
+      case WireType::kFixed64:
+        return ReadFixed64(&number);
+      case WireType::kLength:
+        return ReadBytes(&bytes);
+      case WireType::kFixed32:
+        if (left() < 4) return false;
+        at_ += 4;
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool SkipGroup(uint32_t field) {
+    uint32_t open[kMaxGroupDepth] = {field};
+    int depth = 1;
+    while (depth > 0) {
+      uint32_t tag;
+      if (!ReadTag(&tag)) return false;
+      if (TagType(tag) == WireType::kGroupStart) {
+        if (depth == kMaxGroupDepth) return false;
+        open[depth++] = TagField(tag);
+      } else if (TagType(tag) == WireType::kGroupEnd) {
+        if (open[--depth] != TagField(tag)) return false;
+      } else if (!SkipScalar(tag)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool ReadLongVarint(uint64_t* value) {
+    uint64_t result = 0;
+    const uint8_t* at = at_;
+    for (int shift = 0; shift < 7 * kMaxVarintSize && at != end_; shift += 7) {
+      const uint64_t byte = *at++;
+      result |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        at_ = at;
+        *value = result;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const uint8_t* at_ = nullptr;
+  const uint8_t* end_ = nullptr;
+};
 
 }  // namespace wellfed
 

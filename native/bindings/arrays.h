@@ -6,9 +6,14 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "growing_array.h"
 
 namespace wellfed {
 
@@ -53,13 +58,39 @@ ArrayOut<T> ToArray(std::vector<T>&& values) {
   return ArrayOut<T>(kept->data(), {kept->size()}, owner);
 }
 
+// Throws std::invalid_argument unless string i, `sizes[i]` bytes at `starts[i]`, lies inside `available`
+// bytes.
+inline void CheckInside(uint64_t available, std::span<const int64_t> starts, std::span<const int64_t> sizes) {
+  if (starts.size() != sizes.size()) {
+    throw std::invalid_argument("starts and sizes must be equally long, got " +
+                                std::to_string(starts.size()) + " and " + std::to_string(sizes.size()));
+  }
+  for (size_t i = 0; i < starts.size(); ++i) {
+    // Negative numbers become huge ones, so one comparison each refuses them too.
+    const auto start = static_cast<uint64_t>(starts[i]), size = static_cast<uint64_t>(sizes[i]);
+    if (start > available || size > available - start) {
+      throw std::invalid_argument("record " + std::to_string(i) + " must lie inside the " +
+                                  std::to_string(available) + " bytes of data, got start " +
+                                  std::to_string(starts[i]) + " and size " + std::to_string(sizes[i]));
+    }
+  }
+}
+
+template <typename T>
+ArrayOut<T> ToArray(GrowingArray<T>&& values) {
+  const size_t size = values.size();
+  T* const kept = values.Release();
+  nanobind::capsule owner(kept == nullptr ? std::malloc(1) : kept, [](void* p) noexcept { std::free(p); });
+  return ArrayOut<T>(kept, {size}, owner);
+}
+
 }  // namespace wellfed
 
 namespace nanobind::detail {
 
 template <>
 struct type_caster<wellfed::Buffer> {
-  NB_TYPE_CASTER(wellfed::Buffer, const_name("typing_extensions.Buffer"))
+  NB_TYPE_CASTER(wellfed::Buffer, const_name("typing_extensions.Buffer | numpy.ndarray"))
 
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     value = wellfed::Buffer(source.ptr());

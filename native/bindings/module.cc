@@ -8,9 +8,16 @@ void BindCrc32c(nb::module_& m);
 void BindFraming(nb::module_& m);
 void BindPermute(nb::module_& m);
 void BindMappingGuard(nb::module_& m);
+void BindMappedFile(nb::module_& m);
+void BindRecords(nb::module_& m);
 void BindExample(nb::module_& m);
+void BindExampleEncode(nb::module_& m);
+void BindExampleScan(nb::module_& m);
+void BindSequence(nb::module_& m);
 void BindRows(nb::module_& m);
 void BindPixels(nb::module_& m);
+void BindPng(nb::module_& m);
+void BindLeases(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.";
@@ -18,4 +25,14 @@ NB_MODULE(_native, m) {
   BindFraming(m);
   BindPermute(m);
   BindMappingGuard(m);
+  BindMappedFile(m);
+  BindRecords(m);
+  BindExample(m);
+  BindPixels(m);
+  BindLeases(m);
+  BindRows(m);
+  BindExampleEncode(m);
+  BindExampleScan(m);
+  BindSequence(m);
+  BindPng(m);
 }

@@ -119,6 +119,8 @@ class FixedLenSequenceFeature:
 
     def __post_init__(self) -> None:
         _set(self, shape=_as_shape(self.shape), dtype=_as_dtype(self.dtype))
+        if 0 in self.shape:
+            raise ValueError(f"FixedLenSequenceFeature: an item must hold at least 1 value, got shape {self.shape}")
         if self.default_value is not None:
             _set(self, default_value=_as_default(self.default_value, (), self.dtype))
 
@@ -160,9 +162,13 @@ class ValueRowIds:
 
 @dataclass(frozen=True, slots=True)
 class UniformRowLength:
-    """Every row holds `length` values."""
+    """Every row holds `length` values, at least 1."""
 
     length: int
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise ValueError(f"UniformRowLength: length must be at least 1 value, got {self.length}")
 
 
 Partition: TypeAlias = RowSplits | RowLengths | RowStarts | RowLimits | ValueRowIds | UniformRowLength
@@ -237,7 +243,7 @@ class SparseFeature:
         _set(self, dtype=_as_dtype(self.dtype), index_key=keys, size=sizes)
 
 
-Feature: TypeAlias = (
+FeatureSpec: TypeAlias = (
     FixedLenFeature | RawFeature | VarLenFeature | FixedLenSequenceFeature | RaggedFeature | SparseFeature
 )
 

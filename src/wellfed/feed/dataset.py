@@ -97,7 +97,7 @@ class Dataset:
         """The data set `count` times over; for ever where None or -1. Each time is an epoch below. Addressable."""
         return self._with(plan.Repeat(self._node, None if count == -1 else count))
 
-    def map(self, function: Callable[..., Any], *, rng: bool = False) -> Dataset:
+    def map(self, function: Callable[..., Any] | plan.Transform, *, rng: bool = False) -> Dataset:
         """Applies `function` to each element. Addressable.
 
         Args:

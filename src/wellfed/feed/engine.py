@@ -39,7 +39,7 @@ class UnitSize:
       elements: The size now.
     """
 
-    target_bytes: int = 1 << 20
+    target_bytes: int = 2 << 20
     target_seconds: float = 0.05
     elements: int = 1
     growth: int = field(default=16, repr=False)
@@ -70,6 +70,7 @@ class Engine:
       threads: How many threads; at least 1.
       window: How many units may be claimed and not taken; at least `threads`.
       size: How units are sized.
+      at_end: Called once, by the thread that finds nothing left to claim.
 
     Attributes:
       waited_seconds: How long `take` waited for units. [s]
@@ -78,9 +79,17 @@ class Engine:
     """
 
     def __init__(
-        self, work: Work, available: Available, start: int, *, threads: int, window: int, size: UnitSize
+        self,
+        work: Work,
+        available: Available,
+        start: int,
+        *,
+        threads: int,
+        window: int,
+        size: UnitSize,
+        at_end: Callable[[], None] = lambda: None,
     ) -> None:
-        self._work, self._available, self._size = work, available, size
+        self._work, self._available, self._size, self._at_end = work, available, size, at_end
         self.stopped = False
         self.waited_seconds = 0.0
         self._claim_lock = threading.Lock()  # Guards the three below.
@@ -168,12 +177,13 @@ class Engine:
                 self._claimed += 1
                 self._end(result)
                 return None
-            if stop <= start:
-                self._end(None)
-                return None
-            self._claimed += 1
-            self._position = stop
-        return result, start, stop
+            if stop > start:
+                self._claimed += 1
+                self._position = stop
+                return result, start, stop
+            self._end(None)
+        self._at_end()
+        return None
 
     def _end(self, last: _Result | None) -> None:
         self._ended = True

@@ -14,6 +14,7 @@ from wellfed.feed import plan, state
 from wellfed.feed.engine import Engine, UnitSize
 from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.tree import Tree
+from wellfed.feed.usable import usable_cores
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -50,12 +51,6 @@ class FeedOptions:
     def thread_count(self) -> int:
         """The number of threads that these options mean here."""
         return self.threads or usable_cores()
-
-
-def usable_cores() -> int:
-    """How many cores this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +142,13 @@ class DatasetIterator(Iterator[Tree]):
         window = 2 * threads
         size = UnitSize(target_bytes=min(UnitSize.target_bytes, self._options.ram_budget // window))
         self._engine = Engine(
-            pipeline.work, pipeline.available, self._position, threads=threads, window=window, size=size
+            pipeline.work,
+            pipeline.available,
+            self._position,
+            threads=threads,
+            window=window,
+            size=size,
+            at_end=pipeline.settle,
         )
         weakref.finalize(self, _close, pipeline, self._engine)
         return _elements(self._engine)

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import builtins
 import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
-from wellfed.errors import PlanError
+from wellfed.datasets import Schema, open_dataset
+from wellfed.errors import DatasetError, PlanError
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
 from wellfed.feed.readers import SharedReader
 from wellfed.feed.tree import Tree, leaves, map_tree
+from wellfed.io import expand_patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wellfed.example import FeatureSpec
+    from wellfed.feed.mixing import UInt64s
 
 PathLike = str | os.PathLike[str]
 
@@ -50,8 +61,108 @@ def _as_column(column: object) -> object:
 
 
 def range(*arguments: int) -> Dataset:  # noqa: A001 -- tf.data's name.
-    """The int64 numbers of Python's `range(*arguments)`. Addressable."""
+    """The int64 numbers of Python's `range(*arguments)`. Addressable.
+
+    Example:
+      >>> from wellfed.feed import range
+      >>> [int(n) for n in range(2, 8, 3)]
+      [2, 5]
+    """
     return _over(plan.Range(builtins.range(*arguments)))
+
+
+def TFRecordDataset(  # noqa: N802 -- tf.data's name.
+    filenames: PathLike | Sequence[PathLike],
+    features: Mapping[str, FeatureSpec] | None = None,
+    *,
+    check_crc: bool = True,
+) -> Dataset:
+    """The records of TFRecord files, in the order of the files. Addressable.
+
+    Args:
+      filenames: A path or pattern, or several. The matches of a pattern are sorted, numbers by value.
+      features: What to parse each record into, such as `{"x": FixedLenFeature([], np.int64)}`: elements are mappings,
+        batches hold one column a feature, and all is parsed by columns. None: elements are the records' bytes.
+      check_crc: Prove the sum of each payload. The header's is always proved.
+
+    Raises:
+      FileNotFoundError: A pattern matches nothing.
+      ValueError: `features` cannot be compiled.
+
+    Differs from tf.data.TFRecordDataset:
+      Takes patterns, and parses by itself where it is given `features`. Has a length, and an exact `shuffle`. Files are
+      read in order by all threads together, so there is no `num_parallel_reads` and no `buffer_size`.
+
+    Example:
+      >>> import numpy as np, tempfile, wellfed as wf
+      >>> folder = tempfile.TemporaryDirectory()
+      >>> with wf.TFRecordWriter(f"{folder.name}/numbers.tfrecord") as writer:
+      ...     for x in [4, 5, 6]:
+      ...         writer.write(wf.encode_example({"x": x}))
+      >>> dataset = wf.TFRecordDataset(f"{folder.name}/*.tfrecord", {"x": wf.FixedLenFeature([], np.int64)})
+      >>> [batch["x"].tolist() for batch in dataset.batch(2)]
+      [[4, 5], [6]]
+      >>> folder.cleanup()
+    """
+    files = tuple(expand_patterns(filenames))
+    return _over(plan.Records(files, None if features is None else dict(features), check_crc))
+
+
+def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
+    path: PathLike | Sequence[PathLike],
+    split: str | None = None,
+    *,
+    features: Mapping[str, FeatureSpec] | None = None,
+    decode: bool = True,
+    check_crc: bool = True,
+) -> Dataset:
+    """Opens a data set: a folder that `wellfed pack` or TensorFlow Datasets wrote, or TFRecord files. Addressable.
+
+    Args:
+      path: The folder; or a file, a pattern, or several, which is `TFRecordDataset(path, features)`.
+      split: Which split of a folder's, such as "train"; may be left out where there is only one.
+      features: What to parse instead of the folder's own schema.
+      decode: Decode pictures and the like as the schema says. False leaves what is stored, such as encoded pictures.
+      check_crc: As in `TFRecordDataset`.
+
+    Raises:
+      DatasetError: The folder holds no data set, or no such split.
+      FileNotFoundError: Nothing is there.
+    """
+    if isinstance(path, (str, os.PathLike)) and Path(path).is_dir():
+        return _open_folder(path, split, features, decode=decode, check_crc=check_crc)
+    if split is not None:
+        raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
+    return TFRecordDataset(path, features, check_crc=check_crc)
+
+
+def _open_folder(
+    path: PathLike, split: str | None, features: Mapping[str, FeatureSpec] | None, *, decode: bool, check_crc: bool
+) -> Dataset:
+    found = open_dataset(path)
+    if split is None and len(found.splits) == 1:
+        (split,) = found.splits
+    if split is None or split not in found.splits:
+        names = ", ".join(map(repr, found.splits))
+        asked = "which split?" if split is None else f"there is no split {split!r}."
+        raise DatasetError(f"{asked} This data set has {names}", str(path))
+    spec = found.schema.features() if features is None else dict(features)
+    dataset = _over(plan.Records(tuple(found.splits[split].files), spec, check_crc))
+    if features is None and decode:
+        return dataset.map(DecodeSchema(found.schema))
+    return dataset
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeSchema:
+    """The transform from columns as they are stored to columns as the schema means them."""
+
+    schema: Schema
+
+    def apply(self, columns: Mapping[str, Any], seeds: UInt64s) -> dict[str, Any]:
+        """Decodes the rows of `columns`; `seeds` is not looked at."""
+        del seeds
+        return self.schema.decode(columns)
 
 
 def _over(source: plan.Source) -> Dataset:

@@ -235,10 +235,15 @@ class Batched:
 
     def splits(self, positions: Positions) -> NDArray[np.int64]:
         """Where each batch begins and ends among the elements that `resolve` gives: int64, shape (batches + 1,)."""
+        at = positions.at
         if not len(positions):
             return np.zeros(1, np.int64)
-        last = int(positions.numbers().max()) + 1
+        last = at.stop if isinstance(at, range) else int(at.max()) + 1
         found = self._source.available(min(last * self._size, ENDLESS))
+        if isinstance(at, range) and at.step == 1:
+            splits = np.arange(len(at) + 1, dtype=np.int64) * self._size
+            splits[-1] = min(splits[-1], found - at.start * self._size)
+            return splits
         sizes = np.minimum(found - positions.numbers().astype(np.int64) * self._size, self._size)
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
 

@@ -49,6 +49,10 @@ class Pipeline:
         length = self._order.available(ENDLESS)
         return None if length >= ENDLESS else length
 
+    def settle(self) -> None:
+        """Keeps what was learnt on the way and helps the next time."""
+        self._reader.settle()
+
     def work(self, start: int, stop: int) -> Unit:
         """Makes the unit of positions [start, stop)."""
         positions = Positions(range(start, stop), self._context.epoch)

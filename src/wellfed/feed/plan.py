@@ -13,16 +13,24 @@ are made; `wellfed.feed.order` says what each does to positions, `wellfed.feed.s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wellfed.errors import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from wellfed.example import Feature
+    from wellfed.example import FeatureSpec
+    from wellfed.feed.mixing import UInt64s
 
 Tree = Any  # A column, or a mapping or tuple of trees.
+
+
+class Transform(Protocol):
+    """A built-in transform: works on whole columns, one row in, one row out, without a loop in Python."""
+
+    def apply(self, columns: Any, seeds: UInt64s) -> Any:
+        """The rows of `columns` transformed; all randomness of row i comes from `seeds[i]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,7 @@ class Records:
     """
 
     files: tuple[str, ...]
-    features: Mapping[str, Feature] | None = None
+    features: Mapping[str, FeatureSpec] | None = None
     check_crc: bool = True
 
 
@@ -138,7 +146,7 @@ class Map:
     """
 
     source: Node
-    function: Callable[..., Any]
+    function: Callable[..., Any] | Transform
     rng: bool = False
 
 

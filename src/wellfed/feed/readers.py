@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
 from wellfed.feed import plan
+from wellfed.feed.records import RecordsReader
 from wellfed.feed.tree import Tree, map_tree
 from wellfed.feed.unit import Unit
 
@@ -34,6 +34,9 @@ class Reader(Protocol):
     def refresh(self) -> None:
         """Opens anew what changed since it was opened. Called before an iteration starts."""
 
+    def settle(self) -> None:
+        """Keeps what was learnt while reading. Called by an idle thread when the last rows are being read."""
+
 
 class ArraysReader:
     """Rows of columns in memory."""
@@ -58,11 +61,12 @@ class ArraysReader:
     def refresh(self) -> None:
         pass
 
+    def settle(self) -> None:
+        pass
+
 
 def _pick(column: Any, rows: Any) -> Tree:
-    if isinstance(column, (np.ndarray, Bytes, Ragged)):
-        return column[rows]
-    return [column[row] for row in rows]
+    return column[rows]
 
 
 class RangeReader:
@@ -86,6 +90,9 @@ class RangeReader:
         return repr(self._values)
 
     def refresh(self) -> None:
+        pass
+
+    def settle(self) -> None:
         pass
 
 
@@ -116,7 +123,7 @@ class SharedReader:
 def _open(node: plan.Source) -> Reader:
     match node:
         case plan.Records():
-            raise NotImplementedError
+            return RecordsReader(node)
         case plan.Arrays():
             return ArraysReader(node)
         case plan.Range():

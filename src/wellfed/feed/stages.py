@@ -88,7 +88,7 @@ def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageCont
     return Unit(None, elements, unit.rows, unit.splits)
 
 
-def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _call(function: Callable[..., Any] | plan.Transform, arguments: tuple[Any, ...]) -> Any:
     if hasattr(function, "apply"):  # A built-in transform after batch(): one batch is its rows.
         return function.apply(arguments[0], np.zeros(0, np.uint64))
     return function(*arguments)

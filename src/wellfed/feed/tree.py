@@ -3,7 +3,8 @@
     {"image": array (B, 28, 28), "label": array (B,)}     rows of mappings
     (Bytes (B,), {"x": Ragged (B, None)})                 rows of tuples that hold mappings
 
-A leaf is an `np.ndarray`, a `Bytes`, a `Ragged`, or a list of rows that do not stack.
+A leaf is an `np.ndarray`, a `Bytes` or a `Ragged`. Rows that do not stack are an array of objects until they are
+batched.
 """
 
 from __future__ import annotations
@@ -71,13 +72,13 @@ def _nbytes(column: Any) -> int:
         return int(column.sizes.sum()) + 16 * len(column)
     if isinstance(column, Ragged):
         return _nbytes(column.values) + int(column.row_splits.nbytes)
-    if isinstance(column, list):
+    if column.dtype.hasobject:
         return sum(int(np.asarray(row).nbytes) for row in column)
     return int(column.nbytes)
 
 
 def stack(elements: Sequence[Tree]) -> Tree:
-    """The columns whose rows are `elements`. Rows that do not stack stay a list until they are batched."""
+    """The columns whose rows are `elements`; rows that do not stack become an array of objects."""
     return _stack(elements, "")
 
 
@@ -92,7 +93,9 @@ def _stack(elements: Sequence[Tree], path: str) -> Tree:
         return Bytes.from_list([e.encode() if isinstance(e, str) else bytes(e) for e in elements])
     arrays = [np.asarray(element) for element in elements]
     if any(a.shape != arrays[0].shape or a.dtype != arrays[0].dtype for a in arrays):
-        return arrays
+        column = np.empty(len(arrays), np.object_)
+        column[:] = arrays
+        return column
     return np.stack(arrays)
 
 
@@ -106,17 +109,24 @@ def _branch(element: Tree, name: Any, path: str) -> Tree:
 
 
 def dense(tree: Tree) -> Tree:
-    """`tree`, or the error that says which rows cannot be one array.
+    """`tree` with every array of objects stacked.
 
     Raises:
       PlanError: A column's rows have different shapes or dtypes.
     """
     for path, column in leaves(tree):
-        if isinstance(column, list):
-            found = sorted({f"{row.dtype} {row.shape}" for row in column})
-            raise PlanError(
-                "batch",
-                f"rows of {path or 'the element'} differ, so they are no array: {', '.join(found[:4])}"
-                f"{', ...' if len(found) > 4 else ''}. Make them alike with map(), such as wf.image.Resize",
-            )
-    return tree
+        if isinstance(column, np.ndarray) and column.dtype.hasobject:
+            found = sorted({f"{row.dtype} {row.shape}" for row in map(np.asarray, column)})
+            if len(found) > 1:
+                raise PlanError(
+                    "batch",
+                    f"rows of {path or 'the element'} differ, so they are no array: {', '.join(found[:4])}"
+                    f"{', ...' if len(found) > 4 else ''}. Make them alike with map(), such as wf.image.Resize",
+                )
+    return map_tree(_stacked, tree)
+
+
+def _stacked(column: Any) -> Any:
+    if isinstance(column, np.ndarray) and column.dtype.hasobject and len(column):
+        return np.stack(list(map(np.asarray, column)))
+    return column

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,16 +63,18 @@ class Unit:
         return self._batches(self.splits)
 
     def _batches(self, splits: NDArray[np.int64]) -> Iterator[Tree]:
-        columns = dense(self.columns)
-        bounds = splits.tolist()
-        batches = max(len(bounds) - 1, 1)
-        copy = batches > 1 and nbytes_of(columns) // batches < SMALL_BATCH
-        if isinstance(columns, Mapping) and all(type(column) is np.ndarray for column in columns.values()):
-            return _mapping_batches(columns, bounds, copy)
-        return (rows_of(columns, start, stop) for start, stop in itertools.pairwise(bounds))
+        columns, bounds = self.columns, splits.tolist()
+        if isinstance(columns, Mapping) and all(map(_is_dense, columns.values())):
+            copy = len(bounds) > 2 and nbytes_of(columns) // (len(bounds) - 1) < SMALL_BATCH
+            return _mapping_batches(columns, bounds, copy=copy)
+        return (dense(rows_of(columns, start, stop)) for start, stop in pairwise(bounds))
 
 
-def _mapping_batches(columns: Mapping[str, Any], bounds: list[int], copy: bool) -> Iterator[dict[str, Any]]:
+def _is_dense(column: Any) -> bool:
+    return type(column) is np.ndarray and not column.dtype.hasobject
+
+
+def _mapping_batches(columns: Mapping[str, Any], bounds: list[int], *, copy: bool) -> Iterator[dict[str, Any]]:
     """The common case by itself: it runs once for each batch that a training step takes."""
     items = list(columns.items())
     start = bounds[0]

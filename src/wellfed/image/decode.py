@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from wellfed.errors import ImageError
-from wellfed.image import jpeg, pillow
+from wellfed.image import jpeg, pillow, png
 from wellfed.image.exif import turn_upright
 from wellfed.image.formats import as_view, describe, sniff_format, unwrap_gzip
 
@@ -109,12 +109,27 @@ def decode(data: Encoded, options: DecodeOptions, at_least: tuple[int, int] | No
     name = sniff_format(view)
     if name is None:
         raise ImageError(describe(view))
-    pixels = _decode_jpeg(view, options, at_least) if name == "jpeg" else _decode_other(view, name, options)
+    if name == "jpeg":
+        pixels = _decode_jpeg(view, options, at_least)
+    elif name == "png" and options.frames == "first":
+        pixels = _decode_png(view, options)
+    else:
+        pixels = _decode_other(view, name, options)
     if options.dtype == "uint8" and pixels.dtype != np.uint8:
         return (pixels >> 8).astype(np.uint8)  # The high byte, as libpng and TensorFlow do.
     if options.dtype == "uint16" and pixels.dtype != np.uint16:
         return pixels.astype(np.uint16) * np.uint16(257)  # 255 becomes 65535, as in TensorFlow.
     return pixels
+
+
+def jpeg_size(data: Encoded, options: DecodeOptions) -> tuple[int, int] | None:
+    """Height and width that a JPEG has when decoded at full size; None for any other format."""
+    view = unwrap_gzip(as_view(data))
+    if sniff_format(view) != "jpeg":
+        return None
+    height, width, _ = jpeg.stored_shape(view)
+    turned = options.exif == "apply" and jpeg.read_header(view).orientation >= 5
+    return (width, height) if turned else (height, width)
 
 
 def _decode_jpeg(view: memoryview, options: DecodeOptions, at_least: tuple[int, int] | None) -> npt.NDArray[np.uint8]:
@@ -147,6 +162,18 @@ def decode_scale(height: int, width: int, at_least: tuple[int, int]) -> int:
     return next(s for s in (8, 4, 2, 1) if s == 1 or (height // s >= at_least[0] and width // s >= at_least[1]))
 
 
+def _decode_png(view: memoryview, options: DecodeOptions) -> npt.NDArray[Any]:
+    picture, content = png.read_whole(view)
+    _check_pixels(picture.height, picture.width, 1, options)
+    orientation = 1 if options.exif == "ignore" else _orientation(picture.orientation, options)
+    pixels = png.samples(picture, content)
+    if options.mode == "colour":
+        pixels = _ordered(png.colours(picture, pixels, options.channels), options)
+    elif pixels.shape[-1] != 1 or picture.bits != 8:
+        raise ImageError('mode="index" needs a palette or a grey picture of 8 bits, found another PNG')
+    return turn_upright(pixels, orientation)
+
+
 def _decode_other(view: memoryview, name: str, options: DecodeOptions) -> npt.NDArray[Any]:
     picture = pillow.open_picture(view, name)
     count = pillow.frame_count(picture, view) if options.frames != "first" else 1
@@ -167,7 +194,10 @@ def _frame(picture: Any, view: memoryview, number: int, options: DecodeOptions) 
         pillow.seek(picture, view, number)
     if options.mode == "index":
         return pillow.index_pixels(picture, view)
-    pixels = pillow.frame_pixels(picture, view, options.channels)
+    return _ordered(pillow.frame_pixels(picture, view, options.channels), options)
+
+
+def _ordered(pixels: npt.NDArray[Any], options: DecodeOptions) -> npt.NDArray[Any]:
     if options.order == "bgr" and pixels.shape[-1] >= 3:
         pixels[..., [0, 2]] = pixels[..., [2, 0]]
     return pixels

@@ -10,6 +10,7 @@ import simplejpeg
 from PIL import Image
 
 from wellfed.errors import ImageError
+from wellfed.image import png
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,7 +26,7 @@ def encode_image(
 
     Args:
       array: uint8 array of shape `(H, W)` or `(H, W, C)`, C = 1 grey, 3 RGB; for PNG also 2 and 4, with alpha, and
-        uint16 for one channel. Read during the call only.
+        uint16. Read during the call only.
       format: "png", lossless; or "jpeg", lossy.
       quality: Of a JPEG, 1 to 100. 95 is the default of `tf.io.encode_jpeg`; chroma is stored at half size both ways.
 
@@ -55,8 +56,8 @@ def encode_image(
 
 def _encode_png(pixels: npt.NDArray[Any]) -> bytes:
     _check(pixels, (1, 2, 3, 4), (np.uint8, np.uint16), "a PNG")
-    if pixels.dtype == np.uint16 and pixels.shape[-1] != 1:
-        raise ImageError(f"a PNG of 16 bits is written with one channel only, got {pixels.shape[-1]}")
+    if pixels.dtype == np.uint16:
+        return png.encode_wide(pixels)
     out = io.BytesIO()
     Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels).save(out, "PNG")
     return out.getvalue()

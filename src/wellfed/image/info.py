@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellfed.errors import ImageError
-from wellfed.image import jpeg, pillow
+from wellfed.image import jpeg, pillow, png
 from wellfed.image.formats import as_view, describe, sniff_format, unwrap_gzip
 
 if TYPE_CHECKING:
@@ -58,5 +58,10 @@ def image_info(data: Encoded) -> ImageInfo:
         header = jpeg.read_header(view)
         channels = min(header.components, 3)
         return ImageInfo(name, header.height, header.width, channels, header.bits, header.orientation, wrapped)
+    if name == "png":
+        picture = png.read_header(view)
+        return ImageInfo(
+            name, picture.height, picture.width, picture.channels, picture.bits, picture.orientation, wrapped
+        )
     height, width, channels, bits, orientation = pillow.read_header(view, name)
     return ImageInfo(name, height, width, channels, bits, orientation, wrapped)

@@ -1,0 +1,74 @@
+#include "leases.h"
+
+#include <new>
+
+namespace wellfed {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+constexpr size_t kSmallest = 4096;
+
+// The next of 4096, 6144, 8192, 12288, 16384, ... at or above `size`.
+size_t ClassOf(size_t size) {
+  size_t power = kSmallest;
+  while (power < size) {
+    if (power + power / 2 >= size) return power + power / 2;
+    if (power > SIZE_MAX / 2) return size;
+    power *= 2;
+  }
+  return power;
+}
+
+}  // namespace
+
+LeasePool::~LeasePool() {
+  for (const Block& block : free_) ::operator delete(block.data, kAlignment);
+}
+
+LeasePool::Lease* LeasePool::Take(size_t size) {
+  const size_t capacity = ClassOf(size);
+  uint8_t* data = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    leased_bytes_ += capacity;
+    // The most recently returned first: it is the likeliest to be in the cache still.
+    for (size_t i = free_.size(); i-- > 0;) {
+      if (free_[i].capacity != capacity) continue;
+      data = free_[i].data;
+      free_[i] = free_.back();
+      free_.pop_back();
+      free_bytes_ -= capacity;
+      break;
+    }
+  }
+  if (data == nullptr) data = static_cast<uint8_t*>(::operator new(capacity, kAlignment, std::nothrow));
+  return new Lease{shared_from_this(), data, capacity};
+}
+
+void LeasePool::Return(Lease* lease) {
+  LeasePool& pool = *lease->pool;
+  uint8_t* excess = lease->data;
+  {
+    const std::lock_guard<std::mutex> lock(pool.mutex_);
+    pool.leased_bytes_ -= lease->capacity;
+    if (lease->data != nullptr && pool.free_bytes_ + lease->capacity <= pool.max_free_bytes_) {
+      pool.free_.push_back({lease->data, lease->capacity});
+      pool.free_bytes_ += lease->capacity;
+      excess = nullptr;
+    }
+  }
+  ::operator delete(excess, kAlignment);
+  delete lease;
+}
+
+size_t LeasePool::leased_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return leased_bytes_;
+}
+
+size_t LeasePool::free_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return free_bytes_;
+}
+
+}  // namespace wellfed

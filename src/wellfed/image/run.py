@@ -1,0 +1,191 @@
+"""Runs a pass over the rows of a column: one native call for an array of pictures, one a row for any others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from wellfed.errors import ImageError
+from wellfed.image import geometry, pixels, seeds
+from wellfed.image.decode import DecodeOptions, decode, jpeg_size
+from wellfed.image.passes import RandomBox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from wellfed.image.geometry import Size
+    from wellfed.image.passes import PicturePass
+
+    SeedsOf: TypeAlias = Callable[[int], seeds.Seeds]
+    Array: TypeAlias = npt.NDArray[Any]
+    Place: TypeAlias = tuple[int, ...]  # A row of the geometry that wellfed.image.pixels draws.
+
+
+class EncodedColumn(Protocol):
+    """B encoded pictures: what `wellfed.columns.Bytes` is."""
+
+    def __len__(self) -> int: ...
+    def view(self, index: int, /) -> memoryview:
+        """The bytes of a picture, without a copy."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """The random numbers of each row: for its box (B, RANDOM_BOX_DRAWS), and whether it is mirrored (B,)."""
+
+    boxes: npt.NDArray[np.float64] | None
+    flips: npt.NDArray[np.bool_] | None
+
+
+def run_pass(
+    work: PicturePass, column: Array | EncodedColumn | Sequence[bytes], name: str, seeds_of: SeedsOf, out: Array | None
+) -> Array:
+    """The column after the pass: `out` filled, a new array, or an object array where sizes may differ.
+
+    Args:
+      work: What to do.
+      column: Encoded pictures, an array of pictures, or an object array of pictures.
+      name: Of the column, for errors.
+      seeds_of: Gives the seeds, (B,), of a step of the chain.
+      out: (B, *shape), or None.
+    """
+    draws = _draw(work, seeds_of, len(column))
+    if not isinstance(column, np.ndarray) or column.dtype == object:
+        return _run_rows(work, column, name, draws, out)
+    if column.ndim == 3:  # Grey pictures without a dimension for it: (B, H, W).
+        channel = 1 if work.planar else 3
+        result = _run_array(work, column[..., None], name, draws, None if out is None else np.expand_dims(out, channel))
+        return result.squeeze(channel)
+    return _run_array(work, column, name, draws, out)
+
+
+def _run_array(work: PicturePass, pictures: Array, name: str, draws: _Draws, out: Array | None) -> Array:
+    """Pictures of one size, (B, H, W, C)."""
+    try:
+        _check_pixels(work, pictures, 4)
+        rows, height, width, channels = pictures.shape
+        places = [_place(work, (height, width), draws, row) for row in range(rows)]
+        size = work.fixed_size(height, width) or (height, width)
+        result = _allocate(work, rows, size, channels, pictures.dtype) if out is None else out
+        _run_native(work, pictures, places, result)
+    except ImageError as error:
+        raise ImageError(error.reason, f'column "{name}"') from error
+    return result
+
+
+def _run_rows(work: PicturePass, column: Any, name: str, draws: _Draws, out: Array | None) -> Array:
+    """Encoded pictures, or pictures of any sizes."""
+    rows = len(column)
+    one_size = work.shape is not None or work.fixed_size(None, None) is not None
+    result: Array | None = np.empty(rows, object) if out is None and not (one_size and rows) else out
+    item_of = column.view if hasattr(column, "view") and not isinstance(column, np.ndarray) else column.__getitem__
+    for row in range(rows):
+        try:
+            picture, place = _read(work, item_of(row), draws, row)
+            size = work.window or (place[4], place[5])
+            if result is None:
+                result = _allocate(work, rows, size, picture.shape[-1], picture.dtype)
+            if result.dtype != object:
+                _check_fits(work, picture, size, result)
+                _run_native(work, picture[None], [place], result[row : row + 1])
+            elif work.only_decodes:
+                result[row] = picture
+            else:
+                value = _allocate(work, 1, size, picture.shape[-1], picture.dtype)
+                _run_native(work, picture[None], [place], value)
+                result[row] = value[0]
+        except ImageError as error:
+            raise ImageError(error.reason, f'row {row} of column "{name}"') from error
+    return np.empty(0, object) if result is None else result
+
+
+def _read(work: PicturePass, item: Any, draws: _Draws, row: int) -> tuple[Array, Place]:
+    """The pixels of a row, and what is taken of them."""
+    if isinstance(item, np.ndarray) and item.ndim > 1:
+        picture = item[..., None] if item.ndim == 2 else item
+        _check_pixels(work, picture, 3)
+        return picture, _place(work, picture.shape[:2], draws, row)
+    options = work.decode or DecodeOptions()
+    full = jpeg_size(item, options) if work.scaled_decode else None
+    if full is not None:
+        place = _place(work, full, draws, row)
+        at_least = math.ceil(place[4] * full[0] / place[2]), math.ceil(place[5] * full[1] / place[3])
+        picture = decode(item, options, at_least)
+        box = (place[0], place[1], place[2], place[3])
+        return picture, (*geometry.scaled_box(box, full, picture.shape[:2]), *place[4:])
+    picture = decode(item, options)
+    if picture.ndim != 3 and not work.only_decodes:
+        raise ImageError('pictures decoded with frames="all" can only be decoded; no other transform may follow')
+    if work.shape is not None and picture.shape != work.shape:
+        raise ImageError(f"the picture has shape {picture.shape}, expected {work.shape}")
+    return picture, _place(work, picture.shape[-3:-1], draws, row)
+
+
+def _draw(work: PicturePass, seeds_of: SeedsOf, rows: int) -> _Draws:
+    boxes = flips = None
+    if isinstance(work.box, RandomBox):
+        boxes = seeds.uniform(_row_seeds(seeds_of, work.box.step, rows), geometry.RANDOM_BOX_DRAWS)
+    if work.flip is not None:
+        flips = seeds.uniform(_row_seeds(seeds_of, work.flip_step, rows), 1)[:, 0] < work.flip
+    return _Draws(boxes, flips)
+
+
+def _row_seeds(seeds_of: SeedsOf, step: int, rows: int) -> seeds.Seeds:
+    found = seeds_of(step)
+    if found.shape != (rows,):
+        raise ValueError(f"a random transform needs a seed a row: {rows} rows, seeds of shape {found.shape}")
+    return found
+
+
+def _place(work: PicturePass, size: Size, draws: _Draws, row: int) -> Place:
+    height, width = size
+    box: geometry.Box = (0, 0, height, width)
+    if isinstance(work.box, RandomBox) and draws.boxes is not None:
+        box = geometry.random_box(height, width, work.box.scale, work.box.ratio, draws.boxes[row].tolist())
+    elif isinstance(work.box, tuple):
+        box = geometry.middle(height, width, work.box)
+    resized = box[2:] if work.size is None else geometry.resized_size(*box[2:], work.size)
+    top, left = (0, 0) if work.window is None else geometry.middle(*resized, work.window)[:2]
+    return (*box, *resized, top, left, int(draws.flips is not None and draws.flips[row]))
+
+
+def _allocate(work: PicturePass, rows: int, size: Size, channels: int, dtype: np.dtype[Any]) -> Array:
+    shape = (channels, *size) if work.planar else (*size, channels)
+    return np.empty((rows, *shape), pixels.array_dtype(work.out_type(dtype.name)))
+
+
+def _run_native(work: PicturePass, pictures: Array, places: Sequence[Place], out: Array) -> None:
+    scaling = work.scaling
+    scale, bias = (None, None) if scaling is None else scaling.factors(pictures.shape[3])
+    pixels.run(
+        pictures,
+        np.array(places, np.int64).reshape(-1, 9),
+        out,
+        out_type=work.out_type(pictures.dtype.name),
+        method=work.method,
+        rounded=work.rounded,
+        scale=scale,
+        bias=bias,
+        planar=work.planar,
+    )
+
+
+def _check_pixels(work: PicturePass, pictures: Array, ndim: int) -> None:
+    found = f"found {pictures.dtype} of shape {pictures.shape}"
+    if work.decode is not None:
+        raise ImageError(f"Decode needs encoded pictures, {found}")
+    if pictures.ndim != ndim or pictures.dtype.name not in pixels.SOURCES or not 1 <= pictures.shape[-1] <= 4:
+        raise ImageError(f"uint8, uint16 or float32 pixels with 1 to 4 channels are due, channels last, {found}")
+
+
+def _check_fits(work: PicturePass, picture: Array, size: Size, result: Array) -> None:
+    channels = picture.shape[-1]
+    due = (channels, *size) if work.planar else (*size, channels)
+    if result.shape[1:] != due or picture.ndim != 3:
+        raise ImageError(f"the picture becomes {due}, but rows of {result.shape[1:]} are due; see Decode's channels")
