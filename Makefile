@@ -21,7 +21,10 @@ PAIRS ?= 5
 BIN := .venv/bin
 PY := $(BIN)/python
 PIP := -m pip install --quiet --constraint requirements/constraints.txt
-CMAKE = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DWELLFED_PYTHON=OFF
+CMAKE = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
+  -DWELLFED_PYTHON=OFF
+NATIVE_TESTS := -DCMAKE_BUILD_TYPE=Release -DWELLFED_NATIVE_TESTS=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+SANITIZE := -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWELLFED_SANITIZE=address,undefined
 
 NATIVE := CMakeLists.txt $(wildcard native/*.cc native/*.h native/*/*.cc native/*/*.h)
 PACKAGE := pyproject.toml README.md LICENSE $(NATIVE) $(shell find src -name '*.py' -o -name '*.pyi' -o -name py.typed)
@@ -58,12 +61,13 @@ setup: .venv/.installed ## Make .venv: the package with its native part, and eve
 	$(PY) $(PIP) --no-build-isolation --editable '.[dev]'
 	touch $@
 
-.venvs/%: .venvs/%/.made ;
+ENVIRONMENTS := $(patsubst requirements/%.txt,%,$(filter-out %/constraints.txt,$(wildcard requirements/*.txt)))
+.PHONY: $(ENVIRONMENTS:%=.venvs/%)
+$(ENVIRONMENTS:%=.venvs/%): .venvs/%: .venvs/%/.made
 
-.PRECIOUS: .venvs/%/.made .venvs/%/.wellfed
-.venvs/%/.made: requirements/%.txt requirements/constraints.txt
+$(ENVIRONMENTS:%=.venvs/%/.made): .venvs/%/.made: requirements/%.txt requirements/constraints.txt
 	$(PYTHON) -m venv --clear .venvs/$*
-	.venvs/$*/bin/python $(PIP) --requirement requirements/$*.txt
+	.venvs/$*/bin/python -m pip install --quiet --requirement requirements/$*.txt
 	touch $@
 
 # The wheel is built from the sdist in an empty environment, as an installer without a wheel would build it.
@@ -74,28 +78,58 @@ build/.wheel: .venv/.build-tools $(PACKAGE)
 	@ls dist/*.whl
 	touch $@
 
-.venvs/%/.wellfed: .venvs/%/.made build/.wheel
+$(ENVIRONMENTS:%=.venvs/%/.wellfed): .venvs/%/.wellfed: .venvs/%/.made build/.wheel
 	.venvs/$*/bin/python -m pip uninstall --quiet --yes wellfed
 	.venvs/$*/bin/python $(PIP) "$$(echo dist/wellfed-*.whl)[test]"
 	touch $@
 
 # --- Checks ------------------------------------------------------------------------------------------------------
 
-.PHONY: check
-check: setup ## Format, lint, types, arrows, spelling, stubs, docstrings, sizes, docs, fast tests.
+CHECKS := format lint types arrows spelling native-format native-lint stub docstrings sizes docs fast-tests
+.PHONY: check $(CHECKS:%=check-%)
+check: $(CHECKS:%=check-%) ## Format, lint, types, arrows, spelling, stub, docstrings, sizes, docs, fast tests (-k for all).
+$(CHECKS:%=check-%): setup
+
+check-format:
 	$(BIN)/ruff format --check .
+
+check-lint:
 	$(call looked,ruff,$(PY_FILES))
 	$(BIN)/ruff check --quiet .
+
+check-types:
 	$(BIN)/mypy
+
+check-arrows:
 	$(BIN)/lint-imports
+
+check-spelling:
 	$(call looked,codespell,$(TEXT_FILES))
 	$(BIN)/codespell $(TEXT_FILES)
+
+check-native-format:
 	$(call looked,clang-format,$(CC_FILES))
 	$(BIN)/clang-format --dry-run -Werror $(CC_FILES)
+
+# The tests' build knows how each file is compiled.
+check-native-lint:
+	$(CMAKE) -B build/native $(NATIVE_TESTS) >/dev/null
+	$(call looked,clang-tidy,$(wildcard native/*.cc))
+	printf '%s\n' native/*.cc | xargs -n 1 -P 2 $(BIN)/clang-tidy -p build/native --quiet
+
+check-stub:
 	$(PY) scripts/stub.py --check
+
+check-docstrings:
 	$(PY) scripts/check_docstrings.py
+
+check-sizes:
 	$(PY) scripts/check_sizes.py
+
+check-docs:
 	$(PY) scripts/check_docs.py
+
+check-fast-tests:
 	$(BIN)/pytest --quiet tests/tools $(wildcard tests/test_*.py)
 
 .PHONY: fix
@@ -112,15 +146,16 @@ fix: setup ## Repair what a tool can repair.
 test: test-native test-python test-tensorflow ## What the package by itself promises: native, Python, parity with TensorFlow.
 
 test-native: setup
-	$(CMAKE) -B build/native -DCMAKE_BUILD_TYPE=Release -DWELLFED_NATIVE_TESTS=ON
+	$(CMAKE) -B build/native $(NATIVE_TESTS)
 	$(BIN)/cmake --build build/native
 	$(BIN)/ctest --test-dir build/native --output-on-failure --no-tests=error
-	$(CMAKE) -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWELLFED_NATIVE_TESTS=ON -DWELLFED_SANITIZE=address,undefined
-	$(BIN)/cmake --build build/asan
-	$(BIN)/ctest --test-dir build/asan --output-on-failure --no-tests=error
+	$(CMAKE) -B build/sanitize $(SANITIZE) -DWELLFED_NATIVE_TESTS=ON
+	$(BIN)/cmake --build build/sanitize
+	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
-	$(BIN)/pytest tests src --ignore=tests/parity --doctest-modules
+	$(BIN)/pytest tests --ignore=tests/parity
+	$(BIN)/pytest --doctest-modules src
 
 # The wheel is what is tested here, not the tree.
 test-tensorflow: .venvs/tensorflow/.wellfed
@@ -137,15 +172,18 @@ test-tfds: .venvs/tfds/.wellfed
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
 	.venvs/sanitize/bin/python -m pip uninstall --quiet --yes wellfed
 	.venvs/sanitize/bin/python $(PIP) --config-settings cmake.define.WELLFED_SANITIZE=address,undefined \
-	  --config-settings build-dir=build/sanitize '.[test]'
-	LD_PRELOAD=$$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+	  --config-settings build-dir=build/sanitize-python '.[test]'
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  .venvs/sanitize/bin/pytest tests/native tests/io tests/example
 
 .PHONY: fuzz
 fuzz: setup ## Run each fuzz target for TIME=60 seconds under ASan and UBSan.
-	$(CMAKE) -B build/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWELLFED_FUZZ=ON -DWELLFED_SANITIZE=address,undefined
+	$(CMAKE) -B build/fuzz $(SANITIZE) -DWELLFED_FUZZ=ON
 	$(BIN)/cmake --build build/fuzz
-	$(PY) scripts/fuzz.py --seconds $(TIME)
+	rm -rf build/fuzz/corpus && cp -r native/fuzz/corpus build/fuzz/corpus
+	@targets=(build/fuzz/*_fuzz); for target in "$${targets[@]}"; do \
+	  $$target -max_total_time=$(TIME) -artifact_prefix=build/ build/fuzz/corpus/$$(basename $$target _fuzz); done; \
+	echo "fuzz: $${#targets[@]} targets, $(TIME) s each"
 
 .PHONY: soak
 soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; nothing may grow.
@@ -153,9 +191,10 @@ soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; not
 
 # --- The rest ----------------------------------------------------------------------------------------------------
 
+BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali tfrecord,$(PEERS))
 .PHONY: bench
-bench: setup .venvs/tensorflow/.wellfed ## Time wellfed beside TensorFlow (ROWS=..., PAIRS=5, PEERS=all).
-	$(PY) benchmarks/run.py --pairs $(PAIRS) $(ROWS)
+bench: setup .venvs/tensorflow/.wellfed $(BENCH_PEERS:%=.venvs/%/.made) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
+	$(PY) benchmarks/run.py $(ROWS) --pairs $(PAIRS) --peers $(BENCH_PEERS)
 
 .PHONY: docs
 docs: setup ## Build the reference pages in build/docs.

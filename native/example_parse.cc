@@ -3,22 +3,13 @@
 #include <cstring>
 #include <utility>
 
-#include "utf8.h"
+#include "example_walk.h"
 
 namespace wellfed {
 namespace {
 
-constexpr uint8_t kField1 = MakeTag(1, WireType::kLength);
-constexpr uint8_t kField2 = MakeTag(2, WireType::kLength);
-
 // Orders of more map entries than this are not remembered; longer records are still read, by look-up.
 constexpr size_t kMaxGuesses = 4096;
-
-std::vector<std::string> Keys(const std::vector<FeatureSpec>& specs) {
-  std::vector<std::string> keys;
-  for (const FeatureSpec& spec : specs) keys.push_back(spec.key);
-  return keys;
-}
 
 template <class T>
 T LoadAs(const uint8_t* p) {
@@ -70,7 +61,7 @@ inline bool ReadUsual(const FeatureSpec& spec, std::span<const uint8_t> value, u
   uint8_t* dense = spec.dense() ? column->dense + row * spec.row_size() : nullptr;
   if (spec.kind == Kind::kInt64 && dense != nullptr && spec.count == 1 && ReadOneInt(p, end, dense))
     return true;
-  if (*p != MakeTag(static_cast<uint32_t>(spec.kind), WireType::kLength)) return false;
+  if (*p != KindTag(spec.kind)) return false;
   Cursor list(p + 1, end);
   uint64_t size;
   if (!list.ReadVarint(&size) || size != list.left()) return false;
@@ -87,11 +78,18 @@ inline bool ReadUsual(const FeatureSpec& spec, std::span<const uint8_t> value, u
   return false;
 }
 
-// What is wrong with what `reader` read, or kOk.
-ParseStatus Judge(const FeatureSpec& spec, const FeatureReader& reader, ParseError* error) {
-  error->found = reader.found();
+}  // namespace
+
+std::vector<std::string> KeysOf(const std::vector<FeatureSpec>& specs) {
+  std::vector<std::string> keys;
+  for (const FeatureSpec& spec : specs) keys.push_back(spec.key);
+  return keys;
+}
+
+ParseStatus Judge(const FeatureSpec& spec, Kind found, const FeatureReader& reader, ParseError* error) {
+  error->found = found;
   error->length = reader.count();
-  if (reader.found() != spec.kind) return ParseStatus::kWrongKind;
+  if (found != spec.kind) return ParseStatus::kWrongKind;
   if (spec.layout == Layout::kVar) return ParseStatus::kOk;
   if (reader.count() != (spec.layout == Layout::kRaw ? 1 : spec.count)) return ParseStatus::kWrongLength;
   if (spec.layout == Layout::kRaw && reader.string_size() != spec.count) {
@@ -101,9 +99,8 @@ ParseStatus Judge(const FeatureSpec& spec, const FeatureReader& reader, ParseErr
   return ParseStatus::kOk;
 }
 
-}  // namespace
-
-ExampleParser::ExampleParser(std::vector<FeatureSpec> specs) : specs_(std::move(specs)), keys_(Keys(specs_)) {
+ExampleParser::ExampleParser(std::vector<FeatureSpec> specs)
+    : specs_(std::move(specs)), keys_(KeysOf(specs_)) {
   for (size_t f = 0; f < specs_.size(); ++f) {
     if (!specs_[f].dense()) growing_.push_back(f);
   }
@@ -259,111 +256,43 @@ void ExampleParser::Rewind(uint64_t row, Column* columns) const {
   }
 }
 
-// Notes where the value of each feature lies. Returns the first byte that cannot be read, or nullptr.
-const uint8_t* ExampleParser::CollectPieces(std::span<const uint8_t> record, Scratch* scratch) const {
-  Cursor example(record);
-  uint64_t number = 0;
-  while (!example.done()) {
-    const uint8_t* at = example.at();
-    uint32_t tag;
-    std::span<const uint8_t> inside, entry;
-    if (!example.ReadTag(&tag)) return at;
-    if (tag != kField1) {
-      if (!example.SkipValue(tag)) return at;
-      continue;
-    }
-    if (!example.ReadBytes(&inside)) return at;
-    Cursor features(inside);
-    while (!features.done()) {
-      at = features.at();
-      if (!features.ReadTag(&tag)) return at;
-      if (tag == kField1) {
-        if (!features.ReadBytes(&entry)) return at;
-        if (const uint8_t* fault = CollectEntry(entry, number++, scratch)) return fault;
-      } else if (!features.SkipValue(tag)) {
-        return at;
-      }
-    }
-  }
-  return nullptr;
-}
-
-const uint8_t* ExampleParser::CollectEntry(std::span<const uint8_t> entry, uint64_t number,
-                                           Scratch* scratch) const {
-  Cursor fields(entry);
-  std::span<const uint8_t> key, value;
-  const size_t first = scratch->pieces.size();
-  while (!fields.done()) {
-    const uint8_t* at = fields.at();
-    uint32_t tag;
-    if (!fields.ReadTag(&tag)) return at;
-    if (tag == kField1) {
-      if (!fields.ReadBytes(&key) || !IsUtf8(key)) return at;  // A proto3 string is UTF-8.
-    } else if (tag == kField2) {
-      if (!fields.ReadBytes(&value)) return at;
-      scratch->pieces.push_back({-1, number, value});
-    } else if (!fields.SkipValue(tag)) {
-      return at;
-    }
-  }
-  const int32_t f = keys_.Find({reinterpret_cast<const char*>(key.data()), key.size()});
-  if (f < 0) {
-    scratch->pieces.resize(first);
-    return nullptr;
-  }
-  if (scratch->pieces.size() == first)
-    scratch->pieces.push_back({f, number, {}});  // No value: its kind is unset.
-  for (size_t i = first; i < scratch->pieces.size(); ++i) scratch->pieces[i].feature = f;
-  scratch->last_entry[static_cast<size_t>(f)] = number;
-  return nullptr;
-}
-
-// Every form that protobuf reads, and the exact error for what it does not.
+// Every form that protobuf reads, and the exact error for what it does not: of the features that are wrong,
+// the first of the specs is named.
 ParseStatus ExampleParser::ParseAny(std::span<const uint8_t> record, uint64_t row, Scratch* scratch,
                                     Column* columns, ParseError* error) const {
   *error = {};
   scratch->pieces.clear();
-  scratch->last_entry.assign(specs_.size(), UINT64_MAX);
-  const uint8_t* fault = CollectPieces(record, scratch);
-  ParseStatus first = ParseStatus::kOk;  // Of the features that are wrong, the first of the spec is named.
-  std::vector<Scratch::Piece>& pieces = scratch->pieces;
-  for (size_t i = 0; i < pieces.size() && fault == nullptr;) {
-    const uint64_t entry = pieces[i].entry;
-    const size_t f = static_cast<size_t>(pieces[i].feature);
-    if (scratch->last_entry[f] != entry) {
-      ++i;
-      continue;
-    }
+  scratch->ranges.assign(specs_.size(), {});
+  const uint8_t* fault = WalkEntries(record, 1, [&](const MapEntry& entry) -> const uint8_t* {
+    const int32_t f = keys_.Find(entry.key);
+    if (f < 0) return nullptr;
+    const size_t begin = scratch->pieces.size();
+    scratch->pieces.insert(scratch->pieces.end(), entry.values.begin(), entry.values.end());
+    scratch->ranges[static_cast<size_t>(f)] = {begin, scratch->pieces.size()};
+    return nullptr;
+  });
+  for (size_t f = 0; f < specs_.size() && fault == nullptr; ++f) {
     uint8_t* dense = specs_[f].dense() ? columns[f].dense + row * specs_[f].row_size() : nullptr;
     FeatureReader reader(specs_[f], &columns[f], dense);
-    for (; i < pieces.size() && pieces[i].entry == entry && fault == nullptr; ++i) {
-      if (!reader.Read(pieces[i].value)) fault = reader.fault();
+    for (size_t i = scratch->ranges[f].begin; i < scratch->ranges[f].end && fault == nullptr; ++i) {
+      if (!reader.Read(scratch->pieces[i])) fault = reader.fault();
     }
-    if (reader.found() == Kind::kNone) {
-      scratch->last_entry[f] = UINT64_MAX;
-      continue;
+    if (fault != nullptr) break;
+    ParseStatus status = ParseStatus::kOk;
+    if (reader.found() != Kind::kNone) {
+      status = Judge(specs_[f], reader.found(), reader, error);
+    } else if (!FillDefault(f, row, &columns[f])) {
+      status = ParseStatus::kMissing;
     }
-    ParseError found;
-    const ParseStatus status = Judge(specs_[f], reader, &found);
-    if (status != ParseStatus::kOk && (first == ParseStatus::kOk || static_cast<int>(f) < error->feature)) {
-      first = status;
-      *error = found;
+    if (status != ParseStatus::kOk) {
       error->feature = static_cast<int>(f);
+      return status;
     }
   }
-  if (fault != nullptr) {
-    *error = {};
-    error->offset = static_cast<uint64_t>(fault - record.data());
-    return ParseStatus::kMalformed;
-  }
-  for (size_t f = 0; f < specs_.size(); ++f) {
-    if (first != ParseStatus::kOk && static_cast<int>(f) > error->feature) break;
-    if (scratch->last_entry[f] != UINT64_MAX || FillDefault(f, row, &columns[f])) continue;
-    *error = {};
-    error->feature = static_cast<int>(f);
-    return ParseStatus::kMissing;
-  }
-  return first;
+  if (fault == nullptr) return ParseStatus::kOk;
+  *error = {};
+  error->offset = static_cast<uint64_t>(fault - record.data());
+  return ParseStatus::kMalformed;
 }
 
 }  // namespace wellfed

@@ -42,6 +42,12 @@ struct ParseError {
   uint64_t length = 0;       // kWrongLength: values found; kWrongSize: bytes found.
 };
 
+// What is wrong with a list of kind `found` that `reader` read, or kOk; fills `error` but for `status` and
+// `feature`.
+ParseStatus Judge(const FeatureSpec& spec, Kind found, const FeatureReader& reader, ParseError* error);
+
+std::vector<std::string> KeysOf(const std::vector<FeatureSpec>& specs);
+
 // REQUIRES: keys are unique; kRaw has kind kBytes; defaults have their size. Immutable after construction;
 // Parse is thread-safe on distinct columns and scratch.
 class ExampleParser {
@@ -57,18 +63,17 @@ class ExampleParser {
       size_t size;
       int32_t feature;  // -1: no spec names it.
     };
-    struct Piece {
-      int32_t feature;
-      uint64_t entry;
-      std::span<const uint8_t> value;
+    struct Range {
+      size_t begin = 0, end = 0;
     };
     uint64_t stamp = 0;          // Counts calls.
     std::vector<uint64_t> seen;  // seen[f] == stamp: feature f was met in this record.
     std::vector<Guess> order;    // The k-th map entry of the last record.
     std::deque<std::string>
-        unknown;                // Owns the prefixes of keys that no spec names. A deque never moves them.
-    std::vector<Piece> pieces;  // For unusual records only: where values lie, and the
-    std::vector<uint64_t> last_entry;  // number of the last entry of each feature.
+        unknown;  // Owns the prefixes of keys that no spec names. A deque never moves them.
+    // For unusual records: the parts of all values, and which of them are each feature's.
+    std::vector<std::span<const uint8_t>> pieces;
+    std::vector<Range> ranges;
   };
 
   // Makes columns ready for row 0, with room for `rows` rows. REQUIRES: as many columns as specs.
@@ -85,8 +90,6 @@ class ExampleParser {
   bool ParseUsual(std::span<const uint8_t> record, uint64_t row, Scratch* scratch, Column* columns) const;
   ParseStatus ParseAny(std::span<const uint8_t> record, uint64_t row, Scratch* scratch, Column* columns,
                        ParseError* error) const;
-  const uint8_t* CollectPieces(std::span<const uint8_t> record, Scratch* scratch) const;
-  const uint8_t* CollectEntry(std::span<const uint8_t> entry, uint64_t number, Scratch* scratch) const;
   bool LearnKey(const uint8_t** p, const uint8_t* end, size_t position, Scratch* scratch,
                 int32_t* feature) const;
   bool FillDefault(size_t feature, uint64_t row, Column* column) const;

@@ -118,7 +118,10 @@ bool FeatureReader::ReadStrings(Cursor list) {
 void FeatureReader::PutString(std::span<const uint8_t> string) {
   string_size_ = string.size();
   if (spec_.layout == Layout::kRaw) {
-    if (dense_ != nullptr && string.size() == spec_.count) std::memcpy(dense_, string.data(), string.size());
+    if (string.size() == spec_.count) {
+      uint8_t* place = dense_ != nullptr ? dense_ : column_->values.Grow(string.size());
+      if (!string.empty()) std::memcpy(place, string.data(), string.size());
+    }
   } else {
     column_->starts.Push(string.data());
     column_->sizes.Push(string.size());
@@ -187,6 +190,27 @@ bool FeatureReader::PackedInts(std::span<const uint8_t> chunk) {
   }
   count_ += count;
   return values.done() || Fail(values);
+}
+
+Kind ReadAnyKind(std::span<const std::span<const uint8_t>> pieces, Column* column, const uint8_t** fault) {
+  // A reader skips what is not its kind, so the last kind must be known first.
+  static const FeatureSpec kSpecs[] = {{"", Kind::kNone, Layout::kVar, 1, false, {}, {}},
+                                       {"", Kind::kBytes, Layout::kVar, 1, false, {}, {}},
+                                       {"", Kind::kFloat, Layout::kVar, 1, false, {}, {}},
+                                       {"", Kind::kInt64, Layout::kVar, 1, false, {}, {}}};
+  *fault = nullptr;
+  Kind kind = Kind::kNone;
+  for (const bool found : {false, true}) {
+    FeatureReader reader(kSpecs[static_cast<size_t>(kind)], column, nullptr);
+    for (const auto& piece : pieces) {
+      if (reader.Read(piece)) continue;
+      *fault = reader.fault();
+      return Kind::kNone;
+    }
+    kind = reader.found();
+    if (found) break;
+  }
+  return kind;
 }
 
 }  // namespace wellfed

@@ -22,6 +22,11 @@ enum class Kind : int {
   kInt64 = 3
 };  // The field numbers of Feature's oneof.
 
+// The tag of the list of that kind in a Feature.
+constexpr uint8_t KindTag(Kind kind) {
+  return static_cast<uint8_t>(MakeTag(static_cast<uint32_t>(kind), WireType::kLength));
+}
+
 enum class Layout : int {
   kFixed = 0,  // Exactly `count` values a row: dense int64 or float32, or `count` byte strings.
   kVar = 1,    // Any number of values a row: values and row splits.
@@ -108,6 +113,11 @@ class FeatureReader {
   uint64_t string_size_ = 0;
   const uint8_t* fault_ = nullptr;
 };
+
+// Reads a Feature of any kind, given in `pieces`, to the growing arrays of `column`: numbers to `values`,
+// strings to `starts` and `sizes`. Returns its kind (kNone: unset); `fault` is the first byte that cannot be
+// read, or nullptr.
+Kind ReadAnyKind(std::span<const std::span<const uint8_t>> pieces, Column* column, const uint8_t** fault);
 
 }  // namespace wellfed
 

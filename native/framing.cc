@@ -3,53 +3,29 @@
 #include <algorithm>
 #include <cstring>
 
+#include "prefetch.h"
 #include "wire.h"
 
 namespace wellfed {
-namespace {
 
-// The length at `pos`, once its sum holds and the record can be inside the block.
-// REQUIRES: pos < block.size().
-FrameStatus ReadLength(std::span<const uint8_t> block, uint64_t pos, uint64_t* length) {
-  const uint64_t left = block.size() - pos;
-  if (left < kHeaderSize) return FrameStatus::kTruncated;
-  const uint8_t* const header = block.data() + pos;
-  const uint64_t found = LoadLE64(header);
-  // A flipped bit in the length would lead to a false record far down the block.
-  if (MaskCrc(Crc32cOfWord(found)) != LoadLE32(header + 8)) return FrameStatus::kBadLengthCrc;
-  // Subtract, never add: `found` comes from the file and may be near 2^64.
-  if (left < kFrameOverhead || found > left - kFrameOverhead) return FrameStatus::kTruncated;
-  *length = found;
-  return FrameStatus::kOk;
-}
-
-// REQUIRES: the whole record is inside the block.
-bool PayloadSumHolds(const uint8_t* payload, uint64_t length) {
-  return MaskedCrc32c(payload, length) == LoadLE32(payload + length);
-}
-
-}  // namespace
-
-FrameStatus ReadFrame(std::span<const uint8_t> block, uint64_t pos, bool check, Frame* frame) {
-  if (pos == block.size()) return FrameStatus::kEnd;
-  uint64_t length;
-  const FrameStatus status = ReadLength(block, pos, &length);
-  if (status != FrameStatus::kOk) return status;
-  const uint8_t* const payload = block.data() + pos + kHeaderSize;
-  if (check && !PayloadSumHolds(payload, length)) return FrameStatus::kBadPayloadCrc;
-  *frame = {payload, length};
-  return FrameStatus::kOk;
-}
-
+constexpr uint64_t kScanReserve = 1 << 16;  // Offsets that are made room for at once.
+constexpr uint64_t kHeadersAhead = 8;
 ScanResult ScanFrames(std::span<const uint8_t> block, uint64_t pos, uint64_t max_records, bool check,
                       std::vector<uint64_t>* offsets) {
+  const FrameReader reader;
+  offsets->reserve(offsets->size() + std::min(max_records, kScanReserve));
   // Invariant: pos <= block.size(), and a record starts at pos unless the block ends or is damaged there.
   for (; max_records > 0; --max_records) {
-    Frame frame;
-    const FrameStatus status = ReadFrame(block, pos, check, &frame);
+    Frame frame{};
+    const FrameStatus status =
+        check ? reader.Read(block, pos, true, &frame) : reader.ReadLength(block, pos, &frame.length);
     if (status != FrameStatus::kOk) return {status, pos};
     offsets->push_back(pos);
-    pos += kFrameOverhead + frame.length;
+    const uint64_t size = kFrameOverhead + frame.length;
+    // Each header leads to the next, so their misses add up. Records are often of one size: ask where headers
+    // would be.
+    if (!check) Prefetch(block.data() + std::min<uint64_t>(pos + kHeadersAhead * size, block.size()));
+    pos += size;
   }
   return {FrameStatus::kOk, pos};
 }
@@ -80,13 +56,16 @@ uint64_t FindFrame(std::span<const uint8_t> block, uint64_t pos) {
   return block.size();
 }
 
+void SealFrame(uint64_t length, uint8_t* frame) {
+  StoreLE64(length, frame);
+  StoreLE32(MaskCrc(Crc32cOfWord(length)), frame + 8);
+  uint8_t* const payload = frame + kHeaderSize;
+  StoreLE32(MaskedCrc32c(payload, length), payload + length);
+}
+
 void WriteFrame(std::span<const uint8_t> payload, uint8_t* out) {
-  const uint64_t length = payload.size();
-  StoreLE64(length, out);
-  StoreLE32(MaskCrc(Crc32cOfWord(length)), out + 8);
-  uint8_t* const copy = out + kHeaderSize;
-  if (length > 0) std::memcpy(copy, payload.data(), length);
-  StoreLE32(MaskedCrc32c(copy, length), copy + length);
+  if (!payload.empty()) std::memcpy(out + kHeaderSize, payload.data(), payload.size());
+  SealFrame(payload.size(), out);
 }
 
 void AppendFrame(std::span<const uint8_t> payload, std::vector<uint8_t>* out) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "crc32c.h"
+#include "wire.h"
 
 namespace wellfed {
 
@@ -31,10 +32,51 @@ struct Frame {
   uint64_t length;
 };
 
-// Reads the record whose header starts at `pos`. Touches no byte outside `block`; trusts the length only once
-// its checksum holds. `check` covers the payload's sum; the header's is always proved. REQUIRES: pos <=
-// block.size(). Thread-safe.
-FrameStatus ReadFrame(std::span<const uint8_t> block, uint64_t pos, bool check, Frame* frame);
+// Reads frames with a checksum that is looked up once: what a loop over records holds. Thread-safe; copyable.
+class FrameReader {
+ public:
+  explicit FrameReader(const Crc32cImplementation& crc = BestCrc32c())
+      : of_word_(crc.of_word), extend_(crc.extend) {}
+
+  // The length of the record at `pos`, once its sum holds and the record can be inside the block.
+  // REQUIRES: pos <= block.size().
+  FrameStatus ReadLength(std::span<const uint8_t> block, uint64_t pos, uint64_t* length) const {
+    const uint64_t left = block.size() - pos;
+    if (left < kHeaderSize) return left == 0 ? FrameStatus::kEnd : FrameStatus::kTruncated;
+    const uint8_t* const header = block.data() + pos;
+    const uint64_t found = LoadLE64(header);
+    // A flipped bit in the length would lead to a false record far down the block.
+    if (MaskCrc(of_word_(found)) != LoadLE32(header + 8)) return FrameStatus::kBadLengthCrc;
+    // Subtract, never add: `found` comes from the file and may be near 2^64.
+    if (left < kFrameOverhead || found > left - kFrameOverhead) return FrameStatus::kTruncated;
+    *length = found;
+    return FrameStatus::kOk;
+  }
+
+  // Reads the record whose header starts at `pos`. Touches no byte outside `block`; trusts the length only
+  // once its checksum holds. `check` covers the payload's sum; the header's is always proved. REQUIRES: pos
+  // <= block.size().
+  FrameStatus Read(std::span<const uint8_t> block, uint64_t pos, bool check, Frame* frame) const {
+    uint64_t length;
+    const FrameStatus status = ReadLength(block, pos, &length);
+    if (status != FrameStatus::kOk) return status;
+    const uint8_t* const payload = block.data() + pos + kHeaderSize;
+    if (check && MaskCrc(extend_(0, payload, length)) != LoadLE32(payload + length)) {
+      return FrameStatus::kBadPayloadCrc;
+    }
+    *frame = {payload, length};
+    return FrameStatus::kOk;
+  }
+
+ private:
+  uint32_t (*of_word_)(uint64_t word);
+  uint32_t (*extend_)(uint32_t crc, const uint8_t* data, size_t size);
+};
+
+// One frame, as FrameReader::Read.
+inline FrameStatus ReadFrame(std::span<const uint8_t> block, uint64_t pos, bool check, Frame* frame) {
+  return FrameReader().Read(block, pos, check, frame);
+}
 
 struct ScanResult {
   FrameStatus status;
@@ -71,6 +113,10 @@ FindResult FindFrameInStream(std::span<const uint8_t> block, uint64_t pos, uint6
 // Writes one framed record. REQUIRES: room for payload.size() + kFrameOverhead bytes at `out`, which the
 // payload does not overlap.
 void WriteFrame(std::span<const uint8_t> payload, uint8_t* out);
+
+// Writes the header and the footer around a payload that lies at `frame` + kHeaderSize already.
+// REQUIRES: length + kFrameOverhead bytes at `frame`.
+void SealFrame(uint64_t length, uint8_t* frame);
 
 // Appends one framed record. `out` grows by payload.size() + kFrameOverhead.
 void AppendFrame(std::span<const uint8_t> payload, std::vector<uint8_t>* out);

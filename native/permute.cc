@@ -6,8 +6,7 @@
 namespace wellfed {
 namespace {
 
-constexpr uint64_t kSmall = 32;  // From here on 8 rounds pass a chi-square test over all successor pairs.
-constexpr size_t kBlock = 512;   // 4 KB of positions and 1 KB of indices: they stay in the first-level cache.
+constexpr size_t kBlock = 512;  // Its halves, 4 KB, stay in the first-level cache.
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 uint64_t Mix(uint64_t x) {
@@ -16,11 +15,14 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A function of one half (at most 24 bits), `bits` wide, that `key` picks.
-inline uint64_t Scramble(uint64_t half, uint64_t key, int bits) {
-  uint64_t h = (half ^ key) * 0x9e3779b97f4a7c15u;
-  h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
-  return h >> (64 - bits);
+// to[k] ^= a function of from[k], `bits` wide, that `key` picks. In 32 bits, so that four or more run at
+// once.
+void Round(const uint32_t* from, uint32_t* to, size_t count, uint32_t key, int bits) {
+  for (size_t k = 0; k < count; ++k) {
+    uint32_t hash = (from[k] ^ key) * 0x7feb352du;
+    hash = (hash ^ (hash >> 15)) * 0x846ca68bu;
+    to[k] ^= hash >> (32 - bits);
+  }
 }
 
 }  // namespace
@@ -31,45 +33,20 @@ Permutation::Permutation(uint64_t n, uint64_t key) : n_(n) {
   low_bits_ = bits - high_bits_;
   // Mixed before it is stepped: keys that differ by the step must not share round keys.
   const uint64_t state = Mix(key ^ 0x77656c6c66656421u);
-  for (int i = 0; i < kManyRounds; ++i) keys_[i] = Mix(state + (i + 1) * 0x9e3779b97f4a7c15u);
+  for (int i = 0; i < rounds(); ++i) {
+    keys_[i] = static_cast<uint32_t>(Mix(state + static_cast<uint64_t>(i + 1) * 0x9e3779b97f4a7c15u) >> 32);
+  }
 }
 
-template <int kRounds>
-inline uint64_t Permutation::Pass(uint64_t i) const {
-  uint64_t high = i >> low_bits_;
-  uint64_t low = i & ((uint64_t{1} << low_bits_) - 1);
-  for (int round = 0; round < kRounds; round += 2) {
-    high ^= Scramble(low, keys_[round], high_bits_);
-    low ^= Scramble(high, keys_[round + 1], low_bits_);
-  }
-  return high << low_bits_ | low;
-}
-
-template <int kRounds>
-void Permutation::WalkInside(std::span<uint64_t> values) const {
-  uint16_t outside[kBlock];
-  size_t count = 0;
-  for (size_t k = 0; k < values.size(); ++k) {
-    outside[count] = static_cast<uint16_t>(k);
-    count += values[k] >= n_;
-  }
-  // Each pass moves on along a cycle that began inside [0, n), so it comes back inside.
-  while (count > 0) {
-    size_t still = 0;
-    for (size_t j = 0; j < count; ++j) {
-      const uint16_t k = outside[j];
-      values[k] = Pass<kRounds>(values[k]);
-      outside[still] = k;
-      still += values[k] >= n_;
-    }
-    count = still;
+void Permutation::Pass(std::span<uint32_t> high, std::span<uint32_t> low) const {
+  for (int round = 0; round < rounds(); round += 2) {
+    Round(low.data(), high.data(), low.size(), keys_[round], high_bits_);
+    Round(high.data(), low.data(), low.size(), keys_[round + 1], low_bits_);
   }
 }
 
 uint64_t Permutation::operator()(uint64_t i) const {
-  do {
-    i = n_ < kSmall ? Pass<kManyRounds>(i) : Pass<kFewRounds>(i);
-  } while (i >= n_);
+  Apply({&i, 1});
   return i;
 }
 
@@ -79,14 +56,31 @@ void Permutation::Range(uint64_t start, std::span<uint64_t> out) const {
 }
 
 void Permutation::Apply(std::span<uint64_t> values) const {
+  const uint32_t low_mask = (uint32_t{1} << low_bits_) - 1;
+  uint32_t high[kBlock], low[kBlock];
+  uint16_t place[kBlock];
   for (; !values.empty(); values = values.subspan(std::min(kBlock, values.size()))) {
     const auto block = values.first(std::min(kBlock, values.size()));
-    if (n_ < kSmall) {
-      for (uint64_t& value : block) value = Pass<kManyRounds>(value);
-      WalkInside<kManyRounds>(block);
-    } else {
-      for (uint64_t& value : block) value = Pass<kFewRounds>(value);
-      WalkInside<kFewRounds>(block);
+    size_t count = block.size();
+    for (size_t k = 0; k < count; ++k) {
+      high[k] = static_cast<uint32_t>(block[k] >> low_bits_);
+      low[k] = static_cast<uint32_t>(block[k]) & low_mask;
+      place[k] = static_cast<uint16_t>(k);
+    }
+    // Those outside [0, n) close ranks and pass again. Each moves along a cycle that began inside, so it
+    // comes back.
+    while (count > 0) {
+      Pass({high, count}, {low, count});
+      size_t outside = 0;
+      for (size_t k = 0; k < count; ++k) {
+        const uint64_t value = uint64_t{high[k]} << low_bits_ | low[k];
+        block[place[k]] = value;
+        high[outside] = high[k];
+        low[outside] = low[k];
+        place[outside] = place[k];
+        outside += value >= n_;
+      }
+      count = outside;
     }
   }
 }

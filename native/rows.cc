@@ -1,103 +1,82 @@
 #include "rows.h"
 
 #include <algorithm>
+#include <utility>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
-#endif
+#include "prefetch.h"
 
 namespace wellfed {
 namespace {
 
-inline void Prefetch(const void* address) {
-#if defined(_MSC_VER) && !defined(__clang__)
-  _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
-#else
-  __builtin_prefetch(address);
-#endif
-}
-
-// How far the walk looks ahead of the row at hand. An entry of the offsets is asked for first, the record it
-// leads to later; both are cache misses when rows are shuffled.
-constexpr uint64_t kOffsetsAhead = 32;
-constexpr uint64_t kRecordsAhead = 16;
-constexpr uint64_t kLargeRecordsAhead = 4;
+// Rows are looked up and their memory asked for in blocks, one block ahead of the parsing. By themselves, in
+// a tight loop without a branch that waits for memory, many lookups are under way at a time. Mixed with
+// parsing, each would wait for the page walks of the one before: a prefetch retires only once its address is
+// translated.
+constexpr uint64_t kBlock = 32;
 constexpr uint64_t kLine = 64;
-constexpr uint64_t kSmallRecord = 2 * kLine;
-constexpr uint64_t kPrefetchBytes = 16 * kLine;  // The hardware's own prefetcher takes over from there.
+constexpr uint64_t kMostLines = 16;  // Of a record. The hardware's own prefetcher takes over from there.
 
 struct Place {
   const Shard* shard;
   uint32_t index;
   uint64_t record;
+  uint64_t offset;
 };
 
 // Visits rows in order with the memory they need asked for ahead of time.
 class Walk {
  public:
-  Walk(const ShardSet& shards, std::span<const uint64_t> rows) : shards_(shards), rows_(rows) {
-    for (uint64_t i = 0; i < std::min<uint64_t>(kOffsetsAhead, rows.size()); ++i) AskForOffset(i);
-    for (uint64_t i = 0; i < std::min<uint64_t>(kRecordsAhead, rows.size()); ++i) AskForRecord(i);
+  Walk(const ShardSet& shards, std::span<const uint64_t> rows)
+      : shards_(shards), rows_(rows), lines_(std::min(shards.record_bytes() / kLine + 2, kMostLines)) {
+    AskFor(0);
   }
 
   // REQUIRES: called once for each i, in order.
   const Place& At(uint64_t i) {
-    if (i + kOffsetsAhead < rows_.size()) AskForOffset(i + kOffsetsAhead);
-    if (i + kRecordsAhead < rows_.size()) AskForRecord(i + kRecordsAhead);
-    if (i + kLargeRecordsAhead < rows_.size()) AskForRest(i + kLargeRecordsAhead);
+    if (i % kBlock == 0) AskFor(i + kBlock);
     return ring_[i % kRing];
   }
 
  private:
-  static constexpr uint64_t kRing = 64;
-  static_assert(kRing > kOffsetsAhead);
+  static constexpr uint64_t kRing = 2 * kBlock;
 
-  void AskForOffset(uint64_t i) {
-    const uint64_t row = rows_[i];
-    const uint32_t index = shards_.Find(row);
-    const Shard& shard = shards_.shard(index);
-    const uint64_t record = row - shards_.first_row(index);
-    ring_[i % kRing] = {&shard, index, record};
-    Prefetch(&shard.offsets[record]);
-  }
-
-  void AskForRecord(uint64_t i) {
-    const Place& place = ring_[i % kRing];
-    const uint64_t offset = place.shard->offsets[place.record];
-    if (offset >= place.shard->file.size()) return;  // A hostile index: ReadFrame refuses it.
-    Prefetch(place.shard->file.data() + offset);
-    if (offset + kLine < place.shard->file.size()) Prefetch(place.shard->file.data() + offset + kLine);
-  }
-
-  // The rest of a record of several lines, nearer to its use so that it is still in the cache then.
-  void AskForRest(uint64_t i) {
-    const Place& place = ring_[i % kRing];
-    const std::span<const uint64_t> offsets = place.shard->offsets;
-    const uint64_t begin = offsets[place.record];
-    const uint64_t file_size = place.shard->file.size();
-    const uint64_t next = place.record + 1 < offsets.size() ? offsets[place.record + 1] : file_size;
-    if (begin >= file_size || next <= begin || next - begin <= kSmallRecord) return;
-    const uint64_t end = std::min({next, file_size, begin + kPrefetchBytes});
-    for (uint64_t at = begin + 2 * kLine; at < end; at += kLine) Prefetch(place.shard->file.data() + at);
+  // Looks up the block of rows from `start` on and asks for the first lines of each record.
+  void AskFor(uint64_t start) {
+    const uint64_t stop = std::min<uint64_t>(start + kBlock, rows_.size());
+    for (uint64_t i = start; i < stop; ++i) {
+      const uint32_t index = shards_.Find(rows_[i]);
+      const Shard& shard = shards_.shard(index);
+      const uint64_t record = rows_[i] - shards_.first_row(index);
+      ring_[i % kRing] = {&shard, index, record, shard.offsets[record]};
+    }
+    for (uint64_t i = start; i < stop; ++i) {
+      const Place& place = ring_[i % kRing];
+      const std::span<const uint8_t> file = place.shard->file;
+      for (uint64_t line = 0; line < lines_; ++line) {
+        // Clamped, not skipped: a branch would wait for the offset. A hostile one stays inside the file too.
+        Prefetch(file.data() + std::min<uint64_t>(place.offset + line * kLine, file.size()));
+      }
+    }
   }
 
   const ShardSet& shards_;
   std::span<const uint64_t> rows_;
+  uint64_t lines_;  // The same for every record, so that no branch depends on one.
   Place ring_[kRing];
 };
 
 // Reads the frame of row `i`, or says where it fails.
-inline bool ReadRow(const Place& place, uint64_t i, bool check, Frame* frame, RowError* error) {
-  const uint64_t offset = place.shard->offsets[place.record];
-  const bool inside = offset <= place.shard->file.size();
-  const FrameStatus status =
-      inside ? ReadFrame(place.shard->file, offset, check, frame) : FrameStatus::kTruncated;
+inline bool ReadRow(const FrameReader& reader, const Place& place, uint64_t i, bool check, Frame* frame,
+                    RowError* error) {
+  const std::span<const uint8_t> file = place.shard->file;
+  const bool inside = place.offset <= file.size();
+  const FrameStatus status = inside ? reader.Read(file, place.offset, check, frame) : FrameStatus::kTruncated;
   if (status == FrameStatus::kOk) return true;
   error->frame = status == FrameStatus::kEnd ? FrameStatus::kTruncated : status;
   error->position = i;
   error->shard = place.index;
   error->record = place.record;
-  error->offset = offset;
+  error->offset = place.offset;
   return false;
 }
 
@@ -106,8 +85,14 @@ inline bool ReadRow(const Place& place, uint64_t i, bool check, Frame* frame, Ro
 ShardSet::ShardSet(std::vector<Shard> shards) : shards_(std::move(shards)) {
   first_rows_.reserve(shards_.size() + 1);
   first_rows_.push_back(0);
-  for (const Shard& shard : shards_) first_rows_.push_back(first_rows_.back() + shard.offsets.size());
+  uint64_t bytes = 0;
+  for (const Shard& shard : shards_) {
+    first_rows_.push_back(first_rows_.back() + shard.offsets.size());
+    if (!shard.offsets.empty())
+      bytes += shard.offsets.back() - std::min(shard.offsets.front(), shard.offsets.back());
+  }
   const uint64_t total = first_rows_.back();
+  record_bytes_ = total > 0 ? bytes / total : 0;
   while ((total >> shift_) > 4 * shards_.size()) ++shift_;
   directory_.reserve((total >> shift_) + 1);
   uint32_t index = 0;
@@ -121,19 +106,20 @@ ShardSet::ShardSet(std::vector<Shard> shards) : shards_(std::move(shards)) {
 bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check,
                const ExampleParser& parser, Column* columns, RowError* error) {
   Walk walk(shards, rows);
+  const FrameReader reader;
   ExampleParser::Scratch scratch;
   parser.Start(rows.size(), {columns, parser.specs().size()});
   for (uint64_t i = 0; i < rows.size(); ++i) {
     const Place& place = walk.At(i);
     Frame frame;
-    if (!ReadRow(place, i, check, &frame, error)) return false;
+    if (!ReadRow(reader, place, i, check, &frame, error)) return false;
     const ParseStatus status =
         parser.Parse({frame.payload, frame.length}, i, &scratch, columns, &error->parse);
     if (status != ParseStatus::kOk) {
       error->position = i;
       error->shard = place.index;
       error->record = place.record;
-      error->offset = place.shard->offsets[place.record];
+      error->offset = place.offset;
       return false;
     }
   }
@@ -143,9 +129,10 @@ bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool chec
 bool LocateRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint8_t** starts,
                 uint64_t* sizes, RowError* error) {
   Walk walk(shards, rows);
+  const FrameReader reader;
   for (uint64_t i = 0; i < rows.size(); ++i) {
     Frame frame;
-    if (!ReadRow(walk.At(i), i, check, &frame, error)) return false;
+    if (!ReadRow(reader, walk.At(i), i, check, &frame, error)) return false;
     starts[i] = frame.payload;
     sizes[i] = frame.length;
   }

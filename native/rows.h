@@ -35,6 +35,9 @@ class ShardSet {
     return index;
   }
 
+  // The average record, framing included; a guess that nothing but speed depends on. [bytes]
+  uint64_t record_bytes() const { return record_bytes_; }
+
   uint64_t first_row(uint32_t index) const { return first_rows_[index]; }
 
  private:
@@ -42,6 +45,7 @@ class ShardSet {
   std::vector<uint64_t> first_rows_;  // One more than shards; the last is the number of rows.
   std::vector<uint32_t> directory_;
   int shift_ = 0;
+  uint64_t record_bytes_ = 0;
 };
 
 // What stopped a read. `position` counts in the span of rows that was asked for.

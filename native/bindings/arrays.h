@@ -90,7 +90,7 @@ namespace nanobind::detail {
 
 template <>
 struct type_caster<wellfed::Buffer> {
-  NB_TYPE_CASTER(wellfed::Buffer, const_name("typing_extensions.Buffer"))
+  NB_TYPE_CASTER(wellfed::Buffer, const_name("typing_extensions.Buffer | numpy.ndarray"))
 
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     value = wellfed::Buffer(source.ptr());

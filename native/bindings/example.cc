@@ -11,11 +11,46 @@
 #include "arrays.h"
 #include "example_columns.h"
 #include "example_parse.h"
+#include "example_records.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace wellfed {
+namespace {
+
+std::string AsString(nb::bytes bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// (key, kind, layout, count, default): the default is None, or bytes of a row, or a list of byte strings.
+FeatureSpec ToSpec(nb::tuple given) {
+  FeatureSpec spec;
+  spec.key = AsString(nb::cast<nb::bytes>(given[0]));
+  spec.kind = static_cast<Kind>(nb::cast<int>(given[1]));
+  spec.layout = static_cast<Layout>(nb::cast<int>(given[2]));
+  spec.count = nb::cast<uint64_t>(given[3]);
+  if (spec.count > (uint64_t{1} << 56)) throw std::invalid_argument("a row of more than 2^56 values");
+  spec.has_default = !given[4].is_none();
+  if (!spec.has_default) return spec;
+  if (spec.strings()) {
+    for (nb::handle string : nb::cast<nb::list>(given[4])) {
+      spec.default_bytes.push_back(AsString(nb::cast<nb::bytes>(string)));
+    }
+    if (spec.default_bytes.size() != spec.count) throw std::invalid_argument("a default of another length");
+  } else {
+    const std::string row = AsString(nb::cast<nb::bytes>(given[4]));
+    spec.default_dense.assign(row.begin(), row.end());
+    if (row.size() != spec.row_size()) throw std::invalid_argument("a default of another length");
+  }
+  return spec;
+}
+
+}  // namespace
+
+std::vector<FeatureSpec> ToSpecs(nb::list given) {
+  std::vector<FeatureSpec> specs;
+  for (nb::handle spec : given) specs.push_back(ToSpec(nb::cast<nb::tuple>(spec)));
+  return specs;
+}
 
 Strings PlaceStrings(std::span<const uint8_t> buffer, const Column& column) {
   Strings strings;
@@ -42,6 +77,18 @@ Strings PlaceStrings(std::span<const uint8_t> buffer, const Column& column) {
     end += column.sizes[i];
   }
   return strings;
+}
+
+nb::object ToPython(const FeatureSpec& spec, Column* column, Strings* placed) {
+  const bool var = spec.layout == Layout::kVar;
+  if (!spec.strings()) {
+    auto values = ToArray(std::move(column->values));
+    return var ? nb::make_tuple(values, ToArray(std::move(column->row_splits))) : nb::make_tuple(values);
+  }
+  nb::object data = placed->copied ? nb::cast(ToArray(std::move(placed->data))) : nb::none();
+  auto starts = ToArray(std::move(placed->starts)), sizes = ToArray(std::move(placed->sizes));
+  return var ? nb::make_tuple(data, starts, sizes, ToArray(std::move(column->row_splits)))
+             : nb::make_tuple(data, starts, sizes);
 }
 
 std::vector<Column> MakeColumns(const ExampleParser& parser, uint64_t rows, const Outputs& out,
@@ -74,20 +121,7 @@ nb::list ToPython(const std::vector<FeatureSpec>& specs, std::span<Column> colum
                   std::span<Strings> placed) {
   nb::list result;
   for (size_t f = 0; f < specs.size(); ++f) {
-    Column& column = columns[f];
-    if (specs[f].dense()) {
-      result.append(nb::none());
-    } else if (specs[f].strings()) {
-      nb::object data = placed[f].copied ? nb::cast(ToArray(std::move(placed[f].data))) : nb::none();
-      auto starts = ToArray(std::move(placed[f].starts)), sizes = ToArray(std::move(placed[f].sizes));
-      if (specs[f].layout == Layout::kVar) {
-        result.append(nb::make_tuple(data, starts, sizes, ToArray(std::move(column.row_splits))));
-      } else {
-        result.append(nb::make_tuple(data, starts, sizes));
-      }
-    } else {
-      result.append(nb::make_tuple(ToArray(std::move(column.values)), ToArray(std::move(column.row_splits))));
-    }
+    result.append(specs[f].dense() ? nb::none() : ToPython(specs[f], &columns[f], &placed[f]));
   }
   return result;
 }
@@ -105,47 +139,18 @@ using wellfed::ArrayIn;
 using wellfed::Buffer;
 using wellfed::Column;
 using wellfed::ExampleParser;
-using wellfed::FeatureSpec;
 
 using wellfed::MakeColumns;
 using wellfed::Outputs;
-using Record = std::span<const uint8_t>;
-
-std::string AsString(nb::bytes bytes) { return {bytes.c_str(), bytes.size()}; }
-
-// (key, kind, layout, count, default): the default is None, or bytes of a row, or a list of byte strings.
-FeatureSpec ToSpec(nb::tuple given) {
-  FeatureSpec spec;
-  spec.key = AsString(nb::cast<nb::bytes>(given[0]));
-  spec.kind = static_cast<wellfed::Kind>(nb::cast<int>(given[1]));
-  spec.layout = static_cast<wellfed::Layout>(nb::cast<int>(given[2]));
-  spec.count = nb::cast<uint64_t>(given[3]);
-  if (spec.count > (uint64_t{1} << 56)) throw std::invalid_argument("a row of more than 2^56 values");
-  spec.has_default = !given[4].is_none();
-  if (!spec.has_default) return spec;
-  if (spec.strings()) {
-    for (nb::handle string : nb::cast<nb::list>(given[4])) {
-      spec.default_bytes.push_back(AsString(nb::cast<nb::bytes>(string)));
-    }
-    if (spec.default_bytes.size() != spec.count) throw std::invalid_argument("a default of another length");
-  } else {
-    const std::string row = AsString(nb::cast<nb::bytes>(given[4]));
-    spec.default_dense.assign(row.begin(), row.end());
-    if (row.size() != spec.row_size()) throw std::invalid_argument("a default of another length");
-  }
-  return spec;
-}
 
 void MakeParser(ExampleParser* parser, nb::list given) {
-  std::vector<FeatureSpec> specs;
-  for (nb::handle spec : given) specs.push_back(ToSpec(nb::cast<nb::tuple>(spec)));
-  new (parser) ExampleParser(std::move(specs));
+  new (parser) ExampleParser(wellfed::ToSpecs(given));
 }
 
-// Parses `rows` records; `buffer` is what they all lie in, or empty.
-template <typename RecordAt>
-nb::tuple ParseRows(const ExampleParser& parser, uint64_t rows, RecordAt record_at, Record buffer,
-                    const Outputs& out, const Outputs& present) {
+template <typename Records>
+nb::tuple ParseRecords(const ExampleParser& parser, const Records& records, const Outputs& out,
+                       const Outputs& present) {
+  const uint64_t rows = records.size();
   std::vector<Column> columns = MakeColumns(parser, rows, out, present);
   std::vector<wellfed::Strings> placed(columns.size());
   wellfed::ParseError error;
@@ -154,12 +159,10 @@ nb::tuple ParseRows(const ExampleParser& parser, uint64_t rows, RecordAt record_
     nb::gil_scoped_release released;
     ExampleParser::Scratch scratch;
     parser.Start(rows, columns);
-    while (row < rows &&
-           parser.Parse(record_at(row), row, &scratch, columns.data(), &error) == wellfed::ParseStatus::kOk) {
-      ++row;
-    }
+    const auto parse = [&] { return parser.Parse(records[row], row, &scratch, columns.data(), &error); };
+    while (row < rows && parse() == wellfed::ParseStatus::kOk) ++row;
     for (size_t f = 0; row == rows && f < columns.size(); ++f) {
-      if (parser.specs()[f].strings()) placed[f] = wellfed::PlaceStrings(buffer, columns[f]);
+      if (parser.specs()[f].strings()) placed[f] = wellfed::PlaceStrings(records.buffer(), columns[f]);
     }
   }
   if (row < rows) return nb::make_tuple(nb::none(), wellfed::ToPython(error, row));
@@ -168,25 +171,12 @@ nb::tuple ParseRows(const ExampleParser& parser, uint64_t rows, RecordAt record_
 
 nb::tuple Parse(const ExampleParser& parser, const Buffer& data, ArrayIn<int64_t> starts,
                 ArrayIn<int64_t> sizes, const Outputs& out, const Outputs& present) {
-  const Record bytes = data.span();
-  wellfed::CheckInside(bytes.size(), {starts.data(), starts.size()}, {sizes.data(), sizes.size()});
-  const auto record_at = [&](uint64_t row) {
-    return bytes.subspan(static_cast<size_t>(starts.data()[row]), static_cast<size_t>(sizes.data()[row]));
-  };
-  return ParseRows(parser, starts.size(), record_at, bytes, out, present);
+  return ParseRecords(parser, wellfed::RecordBuffer(data, starts, sizes), out, present);
 }
 
 nb::tuple ParseList(const ExampleParser& parser, nb::list records, const Outputs& out,
                     const Outputs& present) {
-  // The buffers keep their objects alive: another thread may change the list while the GIL is off.
-  std::vector<Buffer> held;
-  held.reserve(records.size());
-  for (nb::handle record : records) {
-    held.emplace_back(record.ptr());
-    if (!held.back().held()) throw nb::python_error();
-  }
-  const auto record_at = [&](uint64_t row) { return held[row].span(); };
-  return ParseRows(parser, held.size(), record_at, {}, out, present);
+  return ParseRecords(parser, wellfed::RecordList(records), out, present);
 }
 
 }  // namespace

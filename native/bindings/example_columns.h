@@ -36,6 +36,14 @@ struct Strings {
 // strings that lie outside it are copied, and then all are. Needs no GIL.
 Strings PlaceStrings(std::span<const uint8_t> buffer, const Column& column);
 
+// From (key, kind, layout, count, default) each: the default is None, or the bytes of a row, or a list of
+// byte strings. Needs the GIL.
+std::vector<FeatureSpec> ToSpecs(nanobind::list given);
+
+// A column that is not dense: (values,), (values, row_splits), (data or None, starts, sizes) or (data or
+// None, starts, sizes, row_splits). Takes the column's memory. Needs the GIL.
+nanobind::object ToPython(const FeatureSpec& spec, Column* column, Strings* placed);
+
 // One entry per spec, in order, as `ExampleParser.parse` documents: None, (values, row_splits), (data,
 // starts, sizes) or (data, starts, sizes, row_splits). Takes the columns' memory. `placed` has an entry per
 // spec. Needs the GIL.

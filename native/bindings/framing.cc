@@ -54,30 +54,12 @@ std::pair<uint64_t, int> FindFrameInStream(const Buffer& block, uint64_t start, 
   return {found.position, static_cast<int>(found.status)};
 }
 
-// Bytes of all the records once framed. Throws where one is not inside the `available` bytes.
-uint64_t FramedSize(uint64_t available, std::span<const int64_t> starts, std::span<const int64_t> sizes) {
-  if (starts.size() != sizes.size()) {
-    throw std::invalid_argument("starts and sizes must be equally long, got " +
-                                std::to_string(starts.size()) + " and " + std::to_string(sizes.size()));
-  }
-  uint64_t total = 0;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    // Negative numbers become huge ones, so one comparison each refuses them too.
-    const auto start = static_cast<uint64_t>(starts[i]), size = static_cast<uint64_t>(sizes[i]);
-    if (start > available || size > available - start) {
-      throw std::invalid_argument("record " + std::to_string(i) + " must lie inside the " +
-                                  std::to_string(available) + " bytes of data, got start " +
-                                  std::to_string(starts[i]) + " and size " + std::to_string(sizes[i]));
-    }
-    total += wellfed::kFrameOverhead + size;
-  }
-  return total;
-}
-
 nb::bytes FrameRecords(const Buffer& data, ArrayIn<int64_t> starts, ArrayIn<int64_t> sizes) {
   const auto bytes = data.span();
   const std::span<const int64_t> from(starts.data(), starts.size()), count(sizes.data(), sizes.size());
-  const uint64_t total = FramedSize(bytes.size(), from, count);
+  wellfed::CheckInside(bytes.size(), from, count);
+  uint64_t total = 0;
+  for (const int64_t size : count) total += wellfed::kFrameOverhead + static_cast<uint64_t>(size);
   nb::bytes framed = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(total)));
   if (!framed.is_valid()) throw nb::python_error();
   auto* out = reinterpret_cast<uint8_t*>(PyBytes_AS_STRING(framed.ptr()));

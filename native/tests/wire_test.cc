@@ -155,13 +155,60 @@ TEST(AValueOfEveryWireTypeIsPassedOver) {
   }
 }
 
-TEST(GroupsAndUnknownWireTypesAreRefused) {
+TEST(AnUnknownWireTypeAndAGroupsEndAreRefusedAndNothingEaten) {
   const Bytes bytes(16);
-  for (const uint32_t type : {3u, 4u, 6u, 7u}) {
+  for (const uint32_t type : {4u, 6u, 7u}) {
     Cursor cursor(bytes);
     EXPECT(!cursor.SkipValue(1 << 3 | type)) << type;
     EXPECT_EQ(cursor.left(), 16u);
   }
+}
+
+// What stands behind the tag of a group of field 1: `depth` more groups inside one another, and all their
+// ends.
+Bytes Groups(int depth) {
+  Bytes bytes(static_cast<size_t>(depth), MakeTag(2, WireType::kGroupStart));
+  bytes.insert(bytes.end(), {MakeTag(3, WireType::kVarint), 0x80, 0x01});
+  bytes.insert(bytes.end(), static_cast<size_t>(depth), MakeTag(2, WireType::kGroupEnd));
+  bytes.push_back(MakeTag(1, WireType::kGroupEnd));
+  return bytes;
+}
+
+TEST(AGroupIsPassedOverWithAllThatIsInIt) {
+  for (const int depth : {0, 1, 2, kMaxGroupDepth - 1}) {
+    const Bytes bytes = Groups(depth);
+    Cursor cursor(bytes);
+    EXPECT(cursor.SkipValue(MakeTag(1, WireType::kGroupStart))) << depth;
+    EXPECT(cursor.done()) << depth;
+  }
+}
+
+TEST(GroupsDeeperThanProtobufsLimitAreRefused) {
+  const Bytes bytes = Groups(kMaxGroupDepth);
+  Cursor cursor(bytes);
+  EXPECT(!cursor.SkipValue(MakeTag(1, WireType::kGroupStart)));
+  EXPECT_EQ(cursor.left(), bytes.size());
+}
+
+TEST(ACutGroupAndOneThatEndsAsAnotherAreRefusedAndNothingEaten) {
+  const Bytes whole = Groups(2);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const auto part = std::span(whole).first(size);
+    Cursor cut(part);
+    EXPECT(!cut.SkipValue(MakeTag(1, WireType::kGroupStart))) << size;
+    EXPECT_EQ(cut.left(), size);
+  }
+  Cursor other(whole);
+  EXPECT(!other.SkipValue(MakeTag(9, WireType::kGroupStart)));
+  EXPECT_EQ(other.left(), whole.size());
+}
+
+TEST(ATagOfMoreThanFiveBytesIsRefused) {
+  const Bytes bytes = {0x88, 0x80, 0x80, 0x80, 0x80, 0x00};  // 8, with zeros to spare.
+  Cursor cursor(bytes);
+  uint32_t tag = 0;
+  EXPECT(!cursor.ReadTag(&tag));
+  EXPECT_EQ(cursor.left(), bytes.size());
 }
 
 }  // namespace

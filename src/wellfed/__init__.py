@@ -31,7 +31,7 @@ _ROOMS = {
     "datasets": (),
     "sources": (),
     "packing": ("pack",),
-    "feed": ("Dataset", "from_arrays", "range"),
+    "feed": ("TFRecordDataset", "from_arrays", "open"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -2,17 +2,17 @@
 wellfed's kernel: checksums, framing, parsing, encoding, permutation and pixels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import numpy
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-def crc32c(data: Buffer, crc: int = 0) -> int:
+def crc32c(data: Buffer | numpy.ndarray, crc: int = 0) -> int:
     """CRC-32C of the bytes; `crc` is the sum of the bytes before them."""
 
-def masked_crc32c(data: Buffer) -> int:
+def masked_crc32c(data: Buffer | numpy.ndarray) -> int:
     """CRC-32C of the bytes in the masked form that TFRecord stores."""
 
 def crc32c_implementations() -> list[str]:
@@ -20,7 +20,7 @@ def crc32c_implementations() -> list[str]:
     Names of the implementations that this CPU can run, slowest first; the last one is used.
     """
 
-def crc32c_with(name: str, data: Buffer, crc: int = 0) -> int:
+def crc32c_with(name: str, data: Buffer | numpy.ndarray, crc: int = 0) -> int:
     """
     As crc32c, by the implementation of that name. Raises ValueError where this CPU has none of that name.
     """
@@ -36,19 +36,21 @@ FRAME_BAD_LENGTH_CRC: int = 3
 FRAME_BAD_PAYLOAD_CRC: int = 4
 
 def scan_frames(
-    block: Buffer, start: int = 0, max_records: int = 18446744073709551615, check: bool = True
+    block: Buffer | numpy.ndarray, start: int = 0, max_records: int = 18446744073709551615, check: bool = True
 ) -> tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,))], int, int]:
     """
     Walks records from byte `start` on. Returns (offset of each header, header of the first record that was not
     scanned, a FRAME_* status that says why the walk ended there).
     """
 
-def find_frame(block: Buffer, start: int = 0) -> int:
+def find_frame(block: Buffer | numpy.ndarray, start: int = 0) -> int:
     """
     The first position from `start` on where a whole record stands whose two sums hold, or len(block).
     """
 
-def find_frame_in_stream(block: Buffer, start: int = 0, max_length: int = 18446744073709551615) -> tuple[int, int]:
+def find_frame_in_stream(
+    block: Buffer | numpy.ndarray, start: int = 0, max_length: int = 18446744073709551615
+) -> tuple[int, int]:
     """
     As find_frame, for a block after which more bytes may come. Returns (position, status): FRAME_OK, a whole
     record; FRAME_TRUNCATED, a true header of at most `max_length` bytes of payload that the block ends inside;
@@ -56,7 +58,7 @@ def find_frame_in_stream(block: Buffer, start: int = 0, max_length: int = 184467
     """
 
 def frame_records(
-    data: Buffer,
+    data: Buffer | numpy.ndarray,
     starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> bytes:
@@ -78,19 +80,87 @@ def permute_apply(
     Where the permutation of [0, n) that `key` picks takes each of `values`.
     """
 
-def guard_mapping(buffer: Buffer) -> None:
+def guard_mapping(buffer: Buffer | numpy.ndarray) -> None:
     """
     Keeps the process alive when the file behind `buffer`, a read-only mapping, is cut: its missing pages become
     zeros. Keeps no reference; call unguard_mapping before the mapping is closed. Does nothing on Windows.
     """
 
-def unguard_mapping(buffer: Buffer) -> None:
+def unguard_mapping(buffer: Buffer | numpy.ndarray) -> None:
     """Ends the guard of `buffer`; does nothing where there is none."""
 
-def mapping_was_cut(buffer: Buffer) -> bool:
+def mapping_was_cut(buffer: Buffer | numpy.ndarray) -> bool:
     """
     True where a page of the guarded `buffer` could not be read; it and all that follow are zeros since.
     """
+
+def map_file(descriptor: int, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
+    """
+    The first `size` bytes (1 at least) of an open file as a read-only array that owns the mapping; the descriptor
+    may be closed afterwards. If the file is cut, the missing pages read as zeros. Not on Windows.
+    """
+
+def read_frames(
+    block: Buffer | numpy.ndarray,
+    offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    check: bool = True,
+) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], int, int]:
+    """
+    Proves the records whose headers stand at `offsets` of a block. Returns (size of each payload in front of the
+    first bad one, how many those are, the bad one's FRAME_* status or FRAME_OK).
+    """
+
+def copy_spans(
+    data: Buffer | numpy.ndarray,
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
+    places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> None:
+    """
+    Copies sizes[i] bytes from data[starts[i]] to out[places[i]], for each i.
+    """
+
+def cut_records(
+    block: Buffer | numpy.ndarray,
+    offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> list:
+    """
+    The payloads of records that were proved to lie end to end: `offsets` holds each header and then the end.
+    """
+
+class ExampleParser:
+    """Parses Examples into columns. Immutable; threads may share it."""
+
+    def __init__(self, specs: list) -> None:
+        """
+        `specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) each;
+        the default is None, the bytes of a row, or a list of byte strings.
+        """
+
+    def parse(
+        self,
+        data: Buffer | numpy.ndarray,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
+    ) -> tuple:
+        """
+        Parses record i, the `sizes[i]` bytes of `data` at `starts[i]`, into row i. `out` has, per spec, the
+        uint8 memory of a dense column, or None; `present`, a 1 per row, or None.
+        Returns (columns, None), or (None, (status, feature, row, offset, found kind, length)). A column is
+        None (it went to `out`), (values, row_splits), (data, starts, sizes), or (data, starts, sizes,
+        row_splits); its `data` is None where the strings lie in the `data` given.
+        """
+
+    def parse_list(
+        self,
+        records: list,
+        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
+        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
+    ) -> tuple:
+        """The same for a list of bytes-like records; strings are copied."""
 
 def run_pixels(
     pictures: Annotated[NDArray, dict(shape=(None, None, None, None), device="cpu", writable=False)],
@@ -118,21 +188,6 @@ def pixel_implementations() -> list[str]:
     The implementations of the pixel pass that this machine runs, slowest first.
     """
 
-PNG_OK: int = 0
-
-PNG_BAD_FILTER: int = 1
-
-PNG_BAD_SIZE: int = 2
-
-def png_scanline_bytes(height: int, width: int, bit_depth: int, samples: int, interlaced: bool) -> int:
-    """Bytes of all scanlines of such a PNG, with their filter types."""
-
-def unfilter_png(scanlines: Buffer, height: int, width: int, bit_depth: int, samples: int, interlaced: bool) -> tuple:
-    """
-    (status, array (height, width, samples)) of inflated scanlines: uint8, or uint16 for 16 bits; values of
-    less than 8 bits stay as they are. The GIL is released.
-    """
-
 class LeasePool:
     """
     Memory for batches that comes back when the last array over it dies; it outlives the pool. At most `max_free_bytes` of returned memory are kept.
@@ -151,39 +206,6 @@ class LeasePool:
     @property
     def free_bytes(self) -> int:
         """Bytes of returned memory that wait for use."""
-
-class ExampleParser:
-    """Parses Examples into columns. Immutable; threads may share it."""
-
-    def __init__(self, specs: list) -> None:
-        """
-        `specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) each;
-        the default is None, the bytes of a row, or a list of byte strings.
-        """
-
-    def parse(
-        self,
-        data: Buffer,
-        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
-        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
-    ) -> tuple:
-        """
-        Parses record i, the `sizes[i]` bytes of `data` at `starts[i]`, into row i. `out` has, per spec, the
-        uint8 memory of a dense column, or None; `present`, a 1 per row, or None.
-        Returns (columns, None), or (None, (status, feature, row, offset, found kind, length)). A column is
-        None (it went to `out`), (values, row_splits), (data, starts, sizes), or (data, starts, sizes,
-        row_splits); its `data` is None where the strings lie in the `data` given.
-        """
-
-    def parse_list(
-        self,
-        records: list,
-        out: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None],
-        present: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None] = [],
-    ) -> tuple:
-        """The same for a list of bytes-like records; strings are copied."""
 
 class ShardSet:
     """
@@ -222,3 +244,96 @@ class ShardSet:
         Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end to
         end, or (None, error) as `parse`.
         """
+
+def encode_examples(columns: dict, rows: int, framed: bool) -> tuple:
+    """
+    Encodes `rows` Examples. `columns`: key to (kind 1 bytes | 2 float | 3 int64 | 0 unset, values, row_splits
+    or None, count a row); values are a buffer of numbers, or (data, starts, sizes). Returns (data, sizes of the
+    payloads), or (None, the first row that is too large).
+    """
+
+def encode_example(features: dict, parts_of: Callable) -> bytes:
+    """
+    Encodes one Example. `parts_of(key, value)` gives (kind, values, None, count) for values that are no int,
+    float, bytes or str.
+    """
+
+def encode_feature_list(parts: tuple, rows: int) -> bytes:
+    """The inside of a FeatureList whose steps are the rows of one column."""
+
+class ExampleScanner:
+    """Counts what is in Examples and SequenceExamples. One thread at a time."""
+
+    def __init__(self) -> None: ...
+    def add(
+        self,
+        data: Buffer | numpy.ndarray,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> object:
+        """
+        Adds record i, the `sizes[i]` bytes of `data` at `starts[i]`. Returns None, or (record, offset) of the
+        first that is no Example.
+        """
+
+    def add_list(self, records: list) -> object:
+        """The same for a list of bytes-like records."""
+
+    @property
+    def records(self) -> int: ...
+    @property
+    def features(self) -> list:
+        """
+        (key, present, records by kind, first record by kind, counts, steps, ints, floats, nonfinite, sizes,
+        strings by look) each; ranges are (min, max) or None. Kinds: unset, bytes, float, int64. Looks: empty, text,
+        jpeg, png, gif, webp, binary.
+        """
+
+    @property
+    def sequences(self) -> list:
+        """The same for the lists of SequenceExamples; kinds count steps."""
+
+def decode_example(record: Buffer | numpy.ndarray) -> tuple:
+    """
+    Decodes an Example or SequenceExample: ({key: feature}, {key: [feature of each step]}, None), or the offset
+    of the byte that cannot be read in place of None. A feature is (kind, None, uint8 array of numbers, or list
+    of bytes).
+    """
+
+class SequenceParser:
+    """Parses the lists of SequenceExamples. Immutable; threads may share it."""
+
+    def __init__(self, specs: list) -> None:
+        """As ExampleParser's; a list without a default must be there."""
+
+    def parse(
+        self,
+        data: Buffer | numpy.ndarray,
+        starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> tuple:
+        """
+        Parses record i, the `sizes[i]` bytes of `data` at `starts[i]`. Returns (columns, None), or
+        (None, (failure as ExampleParser's, step)). A column is (steps, step_splits); steps are (values,),
+        (values, row_splits), (data, starts, sizes), or (data, starts, sizes, row_splits).
+        """
+
+    def parse_list(self, records: list) -> tuple:
+        """The same for a list of bytes-like records; strings are copied."""
+
+PNG_OK: int = 0
+
+PNG_BAD_FILTER: int = 1
+
+PNG_BAD_SIZE: int = 2
+
+def png_scanline_bytes(height: int, width: int, bit_depth: int, samples: int, interlaced: bool) -> int:
+    """Bytes of all scanlines of such a PNG, with their filter types."""
+
+def unfilter_png(
+    scanlines: Buffer | numpy.ndarray, height: int, width: int, bit_depth: int, samples: int, interlaced: bool
+) -> tuple:
+    """
+    (status, array (height, width, samples)) of inflated scanlines: uint8, or uint16 for 16 bits; values of
+    less than 8 bits stay as they are. The GIL is released.
+    """

@@ -83,6 +83,16 @@ class Bytes:
         return cls(b"".join(parts), np.cumsum(sizes) - sizes, sizes)
 
     @classmethod
+    def from_rows(cls, array: NDArray[Any]) -> Bytes:
+        """The memory of each row of an array `(B, ...)` as one byte string: what `RawFeature` reads back.
+
+        Copies nothing where the array is C-contiguous; the column then keeps it alive.
+        """
+        array = np.ascontiguousarray(array)
+        sizes = np.full(len(array), array[:1].nbytes, np.int64)
+        return cls(array.reshape(-1).view(np.uint8), np.arange(len(array)) * array[:1].nbytes, sizes)
+
+    @classmethod
     def concat(cls, columns: Sequence[Bytes]) -> Bytes:
         """Puts columns end to end along the first dimension.
 

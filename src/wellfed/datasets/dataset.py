@@ -1,15 +1,13 @@
 """Opening a data set on disk, whoever wrote it.
 
-    OUT/.wellfed/manifest.json         packed by wellfed
-    OUT/dataset_info.json              written by TensorFlow Datasets
-    OUT/1.0.0/, OUT/1.1.0/             versions of either, beside each other
+OUT/.wellfed/manifest.json         packed by wellfed
+OUT/dataset_info.json              written by TensorFlow Datasets
+OUT/1.0.0/, OUT/1.1.0/             versions of either, beside each other
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +17,9 @@ from wellfed.datasets.tfds import DATASET_INFO, read_schema, read_splits
 from wellfed.errors import DatasetError
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
     from wellfed.datasets.schema import Schema
 
 _VERSION = re.compile(r"\d+(\.\d+)*")
@@ -70,7 +71,8 @@ def open_dataset(folder: str | os.PathLike[str], *, version: str | None = None) 
 
     Args:
       folder: Path or URL of the data set's folder, or of the folder that holds its versions.
-      version: Which version; None for the current one: the one last packed, or the highest that TensorFlow Datasets wrote.
+      version: Which version; None for the current one: the one last packed, or the highest one that TensorFlow
+        Datasets wrote.
 
     Returns:
       The data set. It holds no open file.

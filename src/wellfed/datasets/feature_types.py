@@ -25,16 +25,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from wellfed import example, image
-from wellfed.errors import EncodeError
+from wellfed.datasets.storage import (
+    Shape,
+    check_shape,
+    checked_shape,
+    fits,
+    from_storage,
+    numeric_dtype,
+    object_column,
+    short,
+    show_shape,
+    storage_dtype,
+    to_array,
+    to_storage,
+)
+from wellfed.errors import EncodeError, ExampleError, ImageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import DTypeLike
-
     from wellfed.example import Feature
-
-Shape = tuple[int | None, ...]
 
 _INT64 = np.iinfo(np.int64)
 
@@ -59,95 +69,6 @@ class FeatureType(Protocol):
         ...
 
 
-def storage_dtype(dtype: np.dtype[Any]) -> Any:
-    """Returns which of an Example's kinds holds `dtype`: `np.int64`, `np.float32` or `bytes`.
-
-    Raises:
-      ValueError: No kind holds it, such as complex numbers.
-    """
-    if dtype.kind in "biu":
-        return np.int64
-    if dtype.kind == "f":
-        return np.float32
-    if dtype.kind in "OSU":
-        return bytes
-    raise ValueError(f"dtype {dtype} has no place in an Example: use bool, an integer, a float or bytes")
-
-
-def to_storage(name: str, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns numbers as int64 or float32, refusing what would lose information.
-
-    uint64 keeps its bits, as TensorFlow Datasets stores it: values from 2^63 on are negative in the Example.
-
-    Raises:
-      EncodeError: A float64 value that float32 cannot hold.
-    """
-    kind = storage_dtype(values.dtype)
-    if values.dtype == np.uint64:
-        return values.view(np.int64)
-    with np.errstate(over="ignore"):  # An overflow shows as a difference below.
-        stored: np.ndarray[Any, Any] = values.astype(kind)
-    if values.dtype.itemsize > 4 and values.dtype.kind == "f" and not np.array_equal(stored, values, equal_nan=True):
-        raise EncodeError(
-            f"{values.dtype} values that float32 cannot hold. Use dtype float32 and round them yourself, "
-            'or keep them whole with Tensor(shape, dtype, encoding="bytes")',
-            name,
-        )
-    return stored
-
-
-def from_storage(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Returns parsed int64 or float32 values as `dtype`; no copy where it is the same."""
-    return values.view(np.uint64) if dtype == np.uint64 else values.astype(dtype, copy=False)
-
-
-def to_array(name: str, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Returns `value` as a C-contiguous array of `dtype`.
-
-    Raises:
-      EncodeError: `value` is not made of numbers, or does not survive the way to `dtype` and back.
-    """
-    try:
-        given = np.asarray(value)
-        with np.errstate(over="ignore", invalid="ignore"):  # What is lost shows as a difference below.
-            array = np.ascontiguousarray(given, dtype=dtype).reshape(given.shape)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise EncodeError(f"expected {dtype} values, got {_short(value)} ({error})", name) from error
-    exact = given.dtype == dtype or given.size == 0 or _same(given, array)
-    if not exact:
-        raise EncodeError(f"expected {dtype} values, got {_short(value)} of dtype {given.dtype}", name)
-    return array
-
-
-def object_column(rows: list[Any]) -> np.ndarray[Any, Any]:
-    """Returns rows of different shapes as an object array of shape (B,)."""
-    column = np.empty(len(rows), dtype=object)
-    column[:] = rows if all(np.ndim(row) == 0 for row in rows) else None
-    for at, row in enumerate(rows):
-        column[at] = row
-    return column
-
-
-def check_shape(name: str, found: tuple[int, ...], due: Shape) -> None:
-    """Raises `EncodeError` unless `found` equals `due` wherever `due` is known."""
-    if len(found) != len(due) or any(d not in (None, f) for f, d in zip(found, due, strict=True)):
-        raise EncodeError(f"expected shape {show_shape(due)}, got {show_shape(found)}", name)
-
-
-def show_shape(shape: Shape) -> str:
-    """Returns a shape as people write it: `(28, 28, 1)`, with `?` for a dimension that is not known."""
-    inside = ", ".join("?" if size is None else str(size) for size in shape)
-    return f"({inside},)" if len(shape) == 1 else f"({inside})"
-
-
-def checked_shape(shape: Any) -> Shape:
-    """Returns `shape` as a tuple of sizes and None; raises `ValueError` for anything else."""
-    sizes = tuple(None if size is None else int(size) for size in shape)
-    if any(size is not None and size < 0 for size in sizes):
-        raise ValueError(f"a shape holds sizes of at least 0, or None where not known, got {tuple(shape)}")
-    return sizes
-
-
 @dataclass(frozen=True, slots=True)
 class Image:
     """A picture: one byte string in the Example, in the format it came in.
@@ -155,7 +76,8 @@ class Image:
     Attributes:
       shape: Height, width, channels; None where pictures differ or it is not known. [pixels]
       dtype: uint8, or uint16 for 16-bit PNG.
-      encoding_format: "png" or "jpeg" where all pictures are in that format; None where formats are mixed.
+      encoding_format: "png" or "jpeg" where all pictures are in that format; "raw" where pixels are stored as they are,
+        which needs a known shape; None where formats are mixed.
     """
 
     shape: Shape = (None, None, None)
@@ -169,20 +91,28 @@ class Image:
             raise ValueError(f"an Image's shape is (height, width, channels), got {self.shape}")
         if self.dtype not in (np.uint8, np.uint16):
             raise ValueError(f"an Image's dtype is uint8 or uint16, got {self.dtype}")
+        if self.encoding_format not in (None, "png", "jpeg", "raw"):
+            raise ValueError(f'encoding_format must be "png", "jpeg", "raw" or None, got {self.encoding_format!r}')
+        if self.encoding_format == "raw" and None in self.shape:
+            raise ValueError(f"pixels stored raw need a known shape, got {show_shape(self.shape)}")
 
     def features(self, name: str) -> dict[str, Feature]:
-        """Returns one byte string a row."""
+        """Returns one byte string a row; an array's memory where pixels are stored raw."""
+        if self.encoding_format == "raw":
+            return {name: example.RawFeature(self.shape, self.dtype.newbyteorder("<"))}
         return {name: example.FixedLenFeature((), bytes)}
 
     def encode(self, name: str, value: Any) -> dict[str, Any]:
-        """Keeps encoded bytes; turns an array (height, width, channels) into PNG, or JPEG where so declared."""
+        """Keeps encoded bytes; turns an array (height, width, channels) into the declared format, PNG by default."""
         if isinstance(value, (bytes, bytearray, memoryview)):
             return {name: bytes(value)}
         array = to_array(name, value, self.dtype)
         if array.ndim == 2:
             array = array[:, :, np.newaxis]
         check_shape(name, array.shape, self.shape)
-        return {name: image.encode_image(array, self.encoding_format or "png")}
+        if self.encoding_format == "raw":
+            return {name: array.astype(self.dtype.newbyteorder("<"), copy=False).tobytes()}
+        return {name: image.encode_image(array, "jpeg" if self.encoding_format == "jpeg" else "png")}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Decodes each picture.
@@ -191,11 +121,23 @@ class Image:
           An array (B, height, width, channels) where the whole shape is known; else an object array (B,) of arrays,
           whatever sizes this batch happens to hold.
         """
-        channels = self.shape[2] or 0
-        rows = [image.decode_image(encoded, channels=channels, dtype=self.dtype.name) for encoded in columns[name]]
+        if self.encoding_format == "raw":
+            return columns[name]  # RawFeature has made the array.
+        rows = [self._decode_one(name, at, encoded) for at, encoded in enumerate(columns[name])]
         if None in self.shape:
             return object_column(rows)
         return np.stack(rows) if rows else np.empty((0, *self.shape), self.dtype)
+
+    def _decode_one(self, name: str, at: int, encoded: bytes) -> np.ndarray[Any, Any]:
+        channels: Any = self.shape[2] if self.shape[2] in (1, 3, 4) else 0
+        try:
+            pixels = image.decode_image(encoded, channels=channels, dtype=self.dtype.name)
+        except ImageError as error:
+            raise ImageError(error.reason, error.source or f'feature "{name}" of example {at} of the batch') from error
+        if not fits(pixels.shape, self.shape):
+            found, due = show_shape(pixels.shape), show_shape(self.shape)
+            raise ExampleError(f"expected a picture of shape {due}, got {found}", name, at)
+        return pixels
 
     def to_json(self) -> dict[str, Any]:
         """Returns the type as plain JSON values."""
@@ -236,7 +178,7 @@ class ClassLabel:
         """Takes a class's number or its name."""
         if isinstance(value, str):
             if value not in self.names:
-                raise EncodeError(f"{value!r} is none of the {len(self.names)} classes {_short(self.names)}", name)
+                raise EncodeError(f"{value!r} is none of the {len(self.names)} classes {short(self.names)}", name)
             return {name: np.int64(self.names.index(value))}
         number = int(to_array(name, value, np.dtype(np.int64)))
         if not 0 <= number < (self.num_classes or _INT64.max):
@@ -295,7 +237,8 @@ class Text:
     def encode(self, name: str, value: Any) -> dict[str, Any]:
         """Takes `str`, or bytes that are UTF-8 already."""
         if isinstance(value, str):
-            return {name: value.encode()}
+            # File names that are no UTF-8 keep their bytes.
+            return {name: value.encode("utf-8", "surrogateescape")}
         if isinstance(value, bytes):
             try:
                 value.decode()
@@ -304,7 +247,7 @@ class Text:
                     f"expected text, got bytes that are no UTF-8 ({error}); use ByteString", name
                 ) from error
             return {name: value}
-        raise EncodeError(f"expected str, got {_short(value)}", name)
+        raise EncodeError(f"expected str, got {short(value)}", name)
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Returns the UTF-8 bytes: a `Bytes` of length B."""
@@ -326,7 +269,7 @@ class ByteString:
     def encode(self, name: str, value: Any) -> dict[str, Any]:
         """Takes bytes."""
         if not isinstance(value, (bytes, bytearray, memoryview)):
-            raise EncodeError(f"expected bytes, got {_short(value)}", name)
+            raise EncodeError(f"expected bytes, got {short(value)}", name)
         return {name: bytes(value)}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
@@ -336,26 +279,3 @@ class ByteString:
     def to_json(self) -> dict[str, Any]:
         """Returns the type as plain JSON values."""
         return {"type": "ByteString"}
-
-
-def numeric_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Returns `dtype` as NumPy's; raises `ValueError` unless it is bool, an integer or a float."""
-    found = np.dtype(dtype)
-    if found.kind not in "biuf":
-        raise ValueError(f"expected bool, an integer or a float dtype, got {found}; use Text or ByteString for strings")
-    return found
-
-
-def _same(given: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> bool:
-    """Says whether `array` holds the numbers of `given`: integers exactly, floats as near as their dtype allows."""
-    if given.dtype.kind not in "biuf":
-        return False
-    if array.dtype.kind != "f":
-        return bool(np.array_equal(given, array))
-    # Python's floats are float64; rounding them to the dtype that was asked for is what people mean.
-    return bool(np.array_equal(np.isfinite(given), np.isfinite(array)))
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."

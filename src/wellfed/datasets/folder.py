@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from wellfed.io.files import is_url, local_path, open_system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Folder(Protocol):
@@ -24,10 +27,10 @@ class Folder(Protocol):
     path: str
 
     def full(self, name: str) -> str:
-        """The path or URL of a file in it."""
+        """Returns the path or URL of a file in it."""
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of a file; None where there is none."""
+        """Returns the bytes of a file, or None where there is none."""
 
     def write(self, name: str, content: bytes) -> None:
         """Puts a file there, whole, in place of an older one; makes the folders it needs."""
@@ -42,10 +45,10 @@ class Folder(Protocol):
         """Removes a file or a folder with all it holds; nothing where there is none."""
 
     def names(self, under: str = "") -> list[str]:
-        """The names of the files and folders in a folder of it, sorted; empty where there is none."""
+        """Returns the names of what is in a folder of it, sorted; none where there is no such folder."""
 
     def size(self, name: str) -> int | None:
-        """A file's size; None where there is none. [bytes]"""
+        """Returns a file's size in bytes, or None where there is none."""
 
 
 def open_folder(path: str | os.PathLike[str]) -> Folder:
@@ -104,7 +107,7 @@ class LocalFolder:
     def names(self, under: str = "") -> list[str]:
         """See `Folder`."""
         try:
-            return sorted(os.listdir(self._root / under))
+            return sorted(place.name for place in (self._root / under).iterdir())
         except FileNotFoundError:
             return []
 
@@ -142,24 +145,24 @@ class RemoteFolder:
 
     def write(self, name: str, content: bytes) -> None:
         """See `Folder`."""
-        self._system.makedirs(self._name(name).rpartition("/")[0], exist_ok=True)
-        self._system.pipe_file(self._name(name), content)
+        self._with_parent(name, lambda place: self._system.pipe_file(place, content))
 
     def put(self, local: str, name: str) -> None:
         """See `Folder`."""
-        self._system.makedirs(self._name(name).rpartition("/")[0], exist_ok=True)
-        self._system.put_file(local, self._name(name))
+        self._with_parent(name, lambda place: self._system.put_file(local, place))
         Path(local).unlink()
 
     def move(self, name: str, to: str) -> None:
         """See `Folder`."""
-        self._system.makedirs(self._name(to).rpartition("/")[0], exist_ok=True)
-        self._system.mv(self._name(name), self._name(to))
+        # Not `mv`, nor `rm` below: they take brackets in a name for a pattern.
+        self._with_parent(to, lambda place: self._system.cp_file(self._name(name), place))
+        self._system.rm_file(self._name(name))
 
     def remove(self, name: str) -> None:
         """See `Folder`."""
-        if self._system.exists(self._name(name)):
-            self._system.rm(self._name(name), recursive=True)
+        self._system.invalidate_cache()
+        for found in self._system.find(self._name(name)):
+            self._system.rm_file(found)
 
     def names(self, under: str = "") -> list[str]:
         """See `Folder`."""
@@ -179,3 +182,12 @@ class RemoteFolder:
 
     def _name(self, name: str) -> str:
         return f"{self._root}/{name}"
+
+    def _with_parent(self, name: str, write: Callable[[str], object]) -> None:
+        """Writes to a name; object stores have no folders, other systems may need theirs made."""
+        place = self._name(name)
+        try:
+            write(place)
+        except FileNotFoundError:
+            self._system.makedirs(place.rpartition("/")[0], exist_ok=True)
+            write(place)

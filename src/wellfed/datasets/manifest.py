@@ -14,12 +14,14 @@ With versions beside each other, OUT/1.0.0 and OUT/1.1.0 are such folders, and O
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.datasets.schema import Schema
 from wellfed.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 MANIFEST = ".wellfed/manifest.json"
 FORMAT = "wellfed data set"

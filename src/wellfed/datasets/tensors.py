@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from wellfed import example
-from wellfed.datasets.feature_types import (
-    ClassLabel,
-    FeatureType,
-    Scalar,
+from wellfed.datasets.feature_types import ClassLabel, FeatureType, Scalar
+from wellfed.datasets.storage import (
     Shape,
     check_shape,
     checked_shape,
@@ -145,7 +143,8 @@ class Tensor:
         values = from_storage(column.values, self.dtype)
         if self.shape[0] is None:
             inner = self.shape[1:]
-            return example.Ragged(values.reshape(-1, *inner), _divided(name, column.row_splits, inner))
+            splits = _divided(name, column.row_splits, inner)
+            return example.Ragged(values.reshape(-1, *inner), splits)
         splits = column.row_splits
         return object_column(
             [self._shaped(name, at, values[splits[at] : splits[at + 1]], self.shape) for at in range(len(splits) - 1)]
@@ -227,12 +226,14 @@ class Sequence:
         """
         depth, leaf = self._unnested()
         flat = columns[name if depth == 1 else f"{name}/ragged_flat_values"]
-        entries = (
-            leaf.entries(name, flat.values) if isinstance(leaf, Tensor) else leaf.decode(name, {name: flat.values})
-        )
+        inner = leaf.shape if isinstance(leaf, Tensor) and leaf.inline else ()
+        flat_splits = _divided(name, flat.row_splits, inner)
+        if isinstance(leaf, Tensor):
+            entries = leaf.entries(name, flat.values)
+        else:
+            entries = leaf.decode(name, {name: flat.values})
         if depth == 1:
-            splits = _divided(name, flat.row_splits, leaf.shape if isinstance(leaf, Tensor) and leaf.inline else ())
-            return self._dense(name, entries, splits)
+            return self._dense(name, entries, flat_splits)
         lengths = [columns[f"{name}/ragged_row_lengths_{level}"] for level in range(depth - 1)]
         for level in reversed(lengths):
             entries = example.Ragged(entries, np.concatenate([[0], np.cumsum(level.values, dtype=np.int64)]))

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from wellfed.datasets.feature_types import ByteString, ClassLabel, FeatureType, Image, Scalar, Shape, Text
+from wellfed.datasets.feature_types import ByteString, ClassLabel, FeatureType, Image, Scalar, Text
 from wellfed.datasets.manifest import parse_json
 from wellfed.datasets.schema import Schema
 from wellfed.datasets.tensors import Sequence, Tensor
@@ -24,6 +24,7 @@ from wellfed.errors import DatasetError
 if TYPE_CHECKING:
     from wellfed.datasets.folder import Folder
     from wellfed.datasets.manifest import Manifest
+    from wellfed.datasets.storage import Shape
 
 DATASET_INFO = "dataset_info.json"
 FEATURES = "features.json"
@@ -60,7 +61,7 @@ def tfds_files(manifest: Manifest) -> dict[str, bytes]:
 
 
 def _dataset_info(manifest: Manifest) -> dict[str, Any]:
-    info = {
+    info: dict[str, Any] = {
         "name": manifest.name,
         "version": manifest.version,
         "fileFormat": "tfrecord",
@@ -84,7 +85,9 @@ def _dataset_info(manifest: Manifest) -> dict[str, Any]:
 def _supervised_keys(schema: Schema) -> tuple[str, str] | None:
     """Returns the names of input and label where they are beyond doubt: one ClassLabel and one other, or one Image."""
     labels = [name for name, kind in schema.items() if isinstance(kind, ClassLabel)]
-    inputs = [name for name, kind in schema.items() if isinstance(kind, Image)] or [n for n in schema if n not in labels]
+    inputs = [name for name, kind in schema.items() if isinstance(kind, Image)] or [
+        n for n in schema if n not in labels
+    ]
     return (inputs[0], labels[0]) if len(labels) == len(inputs) == 1 else None
 
 
@@ -102,33 +105,36 @@ def _nested(schema: Mapping[str, FeatureType]) -> dict[str, Any]:
 
 
 def _to_tfds(kind: FeatureType) -> dict[str, Any]:
+    module, content = _class_and_content(kind)
+    return {"pythonClassName": f"{_CORE}{module}", **content}
+
+
+def _class_and_content(kind: FeatureType) -> tuple[str, dict[str, Any]]:
+    """Returns the class's name below `_CORE`, and what feature.proto holds for it."""
     match kind:
+        case Image(encoding_format="raw"):  # TensorFlow Datasets has no pictures of bare pixels.
+            found = "tensor_feature.Tensor", {"tensor": _tensor(kind.shape, kind.dtype.name, "bytes")}
         case Image():
             content = {"shape": _sizes(kind.shape), "dtype": kind.dtype.name}
             # TensorFlow Datasets decodes JPEG and PNG alike; the format only matters where it encodes.
             named = {"encodingFormat": kind.encoding_format} if kind.encoding_format else {}
-            return {"pythonClassName": f"{_CORE}image_feature.Image", "image": content | named}
+            found = "image_feature.Image", {"image": content | named}
         case ClassLabel():
-            return {
-                "pythonClassName": f"{_CORE}class_label_feature.ClassLabel",
-                "classLabel": {"numClasses": str(kind.num_classes)},
-            }
+            found = "class_label_feature.ClassLabel", {"classLabel": {"numClasses": str(kind.num_classes)}}
         case Scalar():
-            return {"pythonClassName": f"{_CORE}scalar.Scalar", "tensor": _tensor((), kind.dtype.name, "none")}
+            found = "scalar.Scalar", {"tensor": _tensor((), kind.dtype.name, "none")}
         case Text():
-            return {"pythonClassName": f"{_CORE}text_feature.Text", "text": {}}
+            found = "text_feature.Text", {"text": {}}
         case ByteString():
-            return {"pythonClassName": f"{_CORE}tensor_feature.Tensor", "tensor": _tensor((), "string", "none")}
+            found = "tensor_feature.Tensor", {"tensor": _tensor((), "string", "none")}
         case Tensor():
-            content = _tensor(kind.shape, kind.dtype.name, kind.encoding)
-            return {"pythonClassName": f"{_CORE}tensor_feature.Tensor", "tensor": content}
+            found = "tensor_feature.Tensor", {"tensor": _tensor(kind.shape, kind.dtype.name, kind.encoding)}
         case Sequence():
-            length = -1 if kind.length is None else kind.length
-            return {
-                "pythonClassName": f"{_CORE}sequence_feature.Sequence",
-                "sequence": {"feature": _to_tfds(kind.feature), "length": str(length)},
-            }
-    raise TypeError(f"no feature type of TensorFlow Datasets stands for {kind!r}")
+            length = str(-1 if kind.length is None else kind.length)
+            found = "sequence_feature.Sequence", {"sequence": {"feature": _to_tfds(kind.feature), "length": length}}
+        case _:
+            raise TypeError(f"no feature type of TensorFlow Datasets stands for {kind!r}")
+    return found
 
 
 def _tensor(shape: Shape, dtype: str, encoding: str) -> dict[str, Any]:
@@ -192,7 +198,7 @@ Wrap = Callable[[FeatureType], FeatureType]
 
 
 def _flatten(name: str, node: Mapping[str, Any], types: dict[str, FeatureType], folder: Folder, wrap: Wrap) -> None:
-    """Adds a node of features.json to `types`: nested names joined with "/", sequences of dicts as dicts of sequences."""
+    """Adds a node of features.json to `types`: nested names are joined by "/", a sequence goes to what is inside it."""
     if "featuresDict" in node:
         for child, inner in node["featuresDict"].get("features", {}).items():
             _flatten(f"{name}/{child}" if name else child, inner, types, folder, wrap)
@@ -225,7 +231,8 @@ def _from_tfds(name: str, node: Mapping[str, Any], folder: Folder) -> FeatureTyp
             return _from_tensor(node[key])
     known = "Image, ClassLabel, Scalar, Tensor, Text, BBoxFeature, Sequence, Dataset, Translation, FeaturesDict"
     raise DatasetError(
-        f'feature "{name}": {node.get("pythonClassName")} is not supported; wellfed knows {known}', folder.full(FEATURES)
+        f'feature "{name}": {node.get("pythonClassName")} is not supported; wellfed knows {known}',
+        folder.full(FEATURES),
     )
 
 
@@ -237,7 +244,7 @@ def _from_tensor(value: Mapping[str, Any]) -> FeatureType:
         if len(shape) == 1:
             return Sequence(ByteString(), shape[0])
         raise ValueError(f"a string Tensor of shape {shape} is not supported")
-    encoding = value.get("encoding", "none") or "none"
+    encoding: Any = value.get("encoding") or "none"  # Tensor checks it.
     return Scalar(dtype) if not shape and encoding == "none" else Tensor(shape, dtype, encoding)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from wellfed.columns import Bytes, Column, Ragged
 from wellfed.example.features import (
     DType,
-    Feature,
+    FeatureSpec,
     FixedLenFeature,
     FixedLenSequenceFeature,
     RaggedFeature,
@@ -97,7 +97,7 @@ def kind_name(kind: int) -> str:
     return _KIND_NAMES[kind]
 
 
-def slots_of(name: str, feature: Feature) -> list[Slot]:
+def slots_of(name: str, feature: FeatureSpec) -> list[Slot]:
     """The native columns that a feature is read from; the values' one is the last.
 
     Raises:
@@ -130,7 +130,7 @@ def _default(feature: FixedLenFeature | RawFeature) -> bytes | tuple[bytes, ...]
     return np.asarray(feature.default_value, feature.dtype).tobytes()
 
 
-def assemble(name: str, feature: Feature, columns: list[Any]) -> Any:
+def assemble(name: str, feature: FeatureSpec, columns: list[Any]) -> Any:
     """The feature's column from those of its slots (in the order of `slots_of`).
 
     Raises:

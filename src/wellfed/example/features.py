@@ -243,7 +243,7 @@ class SparseFeature:
         _set(self, dtype=_as_dtype(self.dtype), index_key=keys, size=sizes)
 
 
-Feature: TypeAlias = (
+FeatureSpec: TypeAlias = (
     FixedLenFeature | RawFeature | VarLenFeature | FixedLenSequenceFeature | RaggedFeature | SparseFeature
 )
 

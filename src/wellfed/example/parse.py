@@ -23,7 +23,7 @@ from wellfed.errors import (
     MalformedExampleError,
 )
 from wellfed.example.assemble import Slot, assemble, kind_name, slots_of
-from wellfed.example.features import Feature, FixedLenSequenceFeature
+from wellfed.example.features import FeatureSpec, FixedLenSequenceFeature
 
 RecordBatch: TypeAlias = Bytes | Sequence[bytes]
 Failure: TypeAlias = tuple[int, int, int, int, int, int]
@@ -41,7 +41,7 @@ class FeatureParser:
       native: The kernel's parser.
     """
 
-    def __init__(self, features: Mapping[str, Feature]) -> None:
+    def __init__(self, features: Mapping[str, FeatureSpec]) -> None:
         if not features:
             raise ValueError("features must name at least one feature, got none")
         self.features = dict(features)
@@ -182,11 +182,11 @@ class FeatureParser:
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(features: tuple[tuple[str, Feature], ...]) -> FeatureParser:
+def _compiled(features: tuple[tuple[str, FeatureSpec], ...]) -> FeatureParser:
     return FeatureParser(dict(features))
 
 
-def compile_features(features: Mapping[str, Feature]) -> FeatureParser:
+def compile_features(features: Mapping[str, FeatureSpec]) -> FeatureParser:
     """Compiles features for many calls of `parse`; the last few are kept, so that asking again costs little.
 
     Raises:
@@ -195,7 +195,7 @@ def compile_features(features: Mapping[str, Feature]) -> FeatureParser:
     return _compiled(tuple(features.items()))
 
 
-def parse_example(serialized: RecordBatch, features: Mapping[str, Feature]) -> dict[str, Any]:
+def parse_example(serialized: RecordBatch, features: Mapping[str, FeatureSpec]) -> dict[str, Any]:
     """Parses B serialized `tf.train.Example` protos into one column per feature.
 
     Args:
@@ -236,7 +236,7 @@ def parse_example(serialized: RecordBatch, features: Mapping[str, Feature]) -> d
     return compile_features(features).parse(serialized)
 
 
-def parse_single_example(serialized: bytes, features: Mapping[str, Feature]) -> dict[str, Any]:
+def parse_single_example(serialized: bytes, features: Mapping[str, FeatureSpec]) -> dict[str, Any]:
     """Parses one serialized `tf.train.Example`.
 
     Args:

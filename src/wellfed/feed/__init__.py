@@ -2,7 +2,16 @@
 
 from wellfed.feed.dataset import Dataset
 from wellfed.feed.iterator import DatasetIterator, FeedStats
-from wellfed.feed.open import from_arrays, range  # noqa: A004 -- tf.data's name.
+from wellfed.feed.open import TFRecordDataset, from_arrays, open, range  # noqa: A004 -- tf.data's and gzip's names.
 from wellfed.feed.stages import row_seeds
 
-__all__ = ["Dataset", "DatasetIterator", "FeedStats", "from_arrays", "range", "row_seeds"]
+__all__ = [
+    "Dataset",
+    "DatasetIterator",
+    "FeedStats",
+    "TFRecordDataset",
+    "from_arrays",
+    "open",
+    "range",
+    "row_seeds",
+]

@@ -39,7 +39,7 @@ class UnitSize:
       elements: The size now.
     """
 
-    target_bytes: int = 1 << 20
+    target_bytes: int = 2 << 20
     target_seconds: float = 0.05
     elements: int = 1
     growth: int = field(default=16, repr=False)

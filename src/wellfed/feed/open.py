@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import builtins
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
-from wellfed.datasets import Schema, open_dataset
+from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, PlanError
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
-from wellfed.feed.readers import SharedReader
+from wellfed.feed.readers import Readers
+from wellfed.feed.transforms import DecodeSchema
 from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.io import expand_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wellfed.example import Feature
-    from wellfed.feed.mixing import UInt64s
+    from wellfed.example import FeatureSpec
 
 PathLike = str | os.PathLike[str]
 
@@ -73,7 +72,7 @@ def range(*arguments: int) -> Dataset:  # noqa: A001 -- tf.data's name.
 
 def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     filenames: PathLike | Sequence[PathLike],
-    features: Mapping[str, Feature] | None = None,
+    features: Mapping[str, FeatureSpec] | None = None,
     *,
     check_crc: bool = True,
 ) -> Dataset:
@@ -112,7 +111,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     path: PathLike | Sequence[PathLike],
     split: str | None = None,
     *,
-    features: Mapping[str, Feature] | None = None,
+    features: Mapping[str, FeatureSpec] | None = None,
     decode: bool = True,
     check_crc: bool = True,
 ) -> Dataset:
@@ -137,7 +136,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
 
 
 def _open_folder(
-    path: PathLike, split: str | None, features: Mapping[str, Feature] | None, *, decode: bool, check_crc: bool
+    path: PathLike, split: str | None, features: Mapping[str, FeatureSpec] | None, *, decode: bool, check_crc: bool
 ) -> Dataset:
     found = open_dataset(path)
     if split is None and len(found.splits) == 1:
@@ -146,24 +145,12 @@ def _open_folder(
         names = ", ".join(map(repr, found.splits))
         asked = "which split?" if split is None else f"there is no split {split!r}."
         raise DatasetError(f"{asked} This data set has {names}", str(path))
-    spec = found.schema.features() if features is None else dict(features)
+    spec = dict(found.schema.features() if features is None else features)
     dataset = _over(plan.Records(tuple(found.splits[split].files), spec, check_crc))
     if features is None and decode:
         return dataset.map(DecodeSchema(found.schema))
     return dataset
 
 
-@dataclass(frozen=True, slots=True)
-class DecodeSchema:
-    """The transform from columns as they are stored to columns as the schema means them."""
-
-    schema: Schema
-
-    def apply(self, columns: Mapping[str, Any], seeds: UInt64s) -> dict[str, Any]:
-        """Decodes the rows of `columns`; `seeds` is not looked at."""
-        del seeds
-        return self.schema.decode(columns)
-
-
 def _over(source: plan.Source) -> Dataset:
-    return Dataset(source, SharedReader(source))
+    return Dataset(source, Readers([source]))

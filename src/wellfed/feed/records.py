@@ -3,13 +3,15 @@
     file order      the headers of a unit are walked when it is claimed; no index is needed first
     any other       all files are indexed before the first row is read: from their sidecars, else by a walk each
 
-An index that was made on the way is written when the iteration ends, by a thread that has nothing else to do.
+An index that somebody needed is written when the iteration ends, by a thread that has nothing else to do. Reading in
+file order needs none and writes none.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -92,6 +94,7 @@ class RecordsReader:
         self._files: list[_File] = []
         self._known = 0
         self._whole: _Window | None = None
+        self._indexed = False  # Whether somebody needed all files indexed.
         self._fingerprint = ""
 
     # --- Which rows there are -----------------------------------------------------------------------
@@ -126,6 +129,7 @@ class RecordsReader:
 
     def _index_all(self) -> None:
         """Finds or makes the index of every file, as many at a time as there are cores."""
+        self._indexed = True
         while len(self._files) < len(self._node.files):
             self._open_next()
         due = [file for file in self._files if not file.complete()]
@@ -148,8 +152,8 @@ class RecordsReader:
         self._whole = self._window(0, len(self._files), 0, self._known)
 
     def settle(self) -> None:
-        """Writes the sidecars of files whose index was made here."""
-        if self._whole is not None:
+        """Writes the sidecars of files whose index was made here and needed."""
+        if self._indexed and self._whole is not None:
             for file in self._files:
                 file.save()
 
@@ -176,14 +180,9 @@ class RecordsReader:
 
     def read(self, positions: Positions) -> Unit:
         rows = positions.numbers()
-        if not len(rows):
-            rows = np.empty(0, np.uint64)
-            window = _Window([], [], _native.ShardSet([]), 0)
-        else:
-            window = self._window_of(rows)
-        if window.first_row:
-            rows = rows - np.uint64(window.first_row)
-        return Unit(self._columns(window, rows), None, positions)
+        window = self._window_of(rows) if len(rows) else _Window([], [], _native.ShardSet([]), 0)
+        within = rows - np.uint64(window.first_row) if window.first_row else rows
+        return Unit(self._columns(window, within), None, rows)
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
         check = self._node.check_crc
@@ -202,9 +201,10 @@ class RecordsReader:
     def _memory(self, slot: Any, rows: int) -> np.ndarray[Any, Any] | None:
         if not slot.dense:
             return None
-        shape, dtype = (rows, *slot.shape), np.dtype(slot.dtype)
-        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        return self._pool.take(nbytes).view(dtype).reshape(shape)
+        dtype = np.dtype(slot.dtype)
+        nbytes = rows * math.prod(slot.shape) * dtype.itemsize
+        array: np.ndarray[Any, Any] = self._pool.take(nbytes).view(dtype)
+        return array.reshape(rows, *slot.shape)
 
     def _error(self, window: _Window, failure: Any) -> Exception:
         status, _position, shard, record, offset, parse = failure

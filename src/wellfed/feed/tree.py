@@ -3,7 +3,8 @@
     {"image": array (B, 28, 28), "label": array (B,)}     rows of mappings
     (Bytes (B,), {"x": Ragged (B, None)})                 rows of tuples that hold mappings
 
-A leaf is an `np.ndarray`, a `Bytes` or a `Ragged`. Rows that do not stack are an array of objects until they are batched.
+A leaf is an `np.ndarray`, a `Bytes` or a `Ragged`. Rows that do not stack are an array of objects until they are
+batched.
 """
 
 from __future__ import annotations
@@ -32,6 +33,17 @@ def map_tree(function: Callable[[Any], Any], tree: Tree) -> Tree:
         branches = (map_tree(function, branch) for branch in tree)
         return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)
     return function(tree)
+
+
+def map_trees(function: Callable[[list[Any]], Any], trees: Sequence[Tree]) -> Tree:
+    """One tree from several of the same structure: each leaf is what `function` gives for the list of theirs."""
+    first = trees[0]
+    if isinstance(first, Mapping):
+        return {name: map_trees(function, [_branch(tree, name, "") for tree in trees]) for name in first}
+    if isinstance(first, tuple):
+        branches = (map_trees(function, [_branch(tree, n, "") for tree in trees]) for n in range(len(first)))
+        return type(first)(*branches) if hasattr(first, "_fields") else tuple(branches)
+    return function(list(trees))
 
 
 def leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:

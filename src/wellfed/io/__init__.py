@@ -1,1 +1,25 @@
-"""."""
+"""TFRecord files: read as a stream or at random, written, indexed, and saved from damage."""
+
+from __future__ import annotations
+
+from wellfed.io.files import MappedFile
+from wellfed.io.index import GrowingIndex, RecordIndex
+from wellfed.io.patterns import expand_patterns
+from wellfed.io.reader import TFRecordReader
+from wellfed.io.records import Records
+from wellfed.io.salvage import SalvageReport, salvage
+from wellfed.io.walk import Damage
+from wellfed.io.writer import TFRecordWriter
+
+__all__ = [
+    "Damage",
+    "GrowingIndex",
+    "MappedFile",
+    "RecordIndex",
+    "Records",
+    "SalvageReport",
+    "TFRecordReader",
+    "TFRecordWriter",
+    "expand_patterns",
+    "salvage",
+]

@@ -1,18 +1,28 @@
 """Raw formats. A source is a cheap listing of items plus `load(item)`; one file each."""
 
 from wellfed.sources.base import ListedSource, Scan, Source
+from wellfed.sources.binary import FixedBinary
+from wellfed.sources.cifar import Cifar
+from wellfed.sources.csvfile import Csv
 from wellfed.sources.folders import ClassFolders
+from wellfed.sources.listfile import ListFile
 from wellfed.sources.listing import JoinedKeys, Listing, ListingBuilder, NumberedKeys, Skipped
 from wellfed.sources.mnist import Mnist
+from wellfed.sources.parquet import Parquet
 
 __all__ = [
+    "Cifar",
     "ClassFolders",
+    "Csv",
+    "FixedBinary",
     "JoinedKeys",
+    "ListFile",
     "ListedSource",
     "Listing",
     "ListingBuilder",
     "Mnist",
     "NumberedKeys",
+    "Parquet",
     "Scan",
     "Skipped",
     "Source",

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_check
 import numpy as np
 
 from wellfed.errors import SourceError
+from wellfed.sources.sniff import HEAD_BYTES, describe, image_kind
 
 StrPath = str | os.PathLike[str]
 
@@ -66,6 +67,7 @@ class Scan(NamedTuple):
 
     schema: Schema
     listing: Listing
+    kept: Any = None  # What else `load` needs of it; small, pickles.
 
 
 class ListedSource:
@@ -92,10 +94,15 @@ class ListedSource:
         """The items; the same object at each call."""
         return self._found.listing
 
+    @property
+    def kept(self) -> Any:
+        """What `scan` kept for `load`."""
+        return self._found.kept
+
     def part(self, rows: NDArray[np.int64]) -> Self:
         """The source of these rows alone; what is open stays shared with the whole."""
         twin = object.__new__(type(self))
-        found = Scan(self.schema, self.listing().take(np.asarray(rows, np.int64)))
+        found = self._found._replace(listing=self.listing().take(np.asarray(rows, np.int64)))
         twin.__dict__.update(self.__dict__, _found=found)
         return twin
 
@@ -111,7 +118,7 @@ class ListedSource:
 # --- Reading files -------------------------------------------------------------------------------
 
 
-def local_path(path: StrPath) -> str:
+def existing_path(path: StrPath) -> str:
     """The absolute path, so that a worker in another folder finds it too.
 
     Raises:
@@ -138,6 +145,18 @@ def read_listed(path: str, size: int) -> bytes:
         raise vanished(path, error) from error
     if len(content) != size:
         raise SourceError(f"has {len(content)} bytes, but had {size} when it was listed. List again", path)
+    return content
+
+
+def read_picture(path: str, size: int) -> bytes:
+    """The bytes of a picture that was `size` bytes long when it was listed.
+
+    Raises:
+      SourceError: As `read_listed`; or its first bytes are no picture's.
+    """
+    content = read_listed(path, size)
+    if image_kind(content[:HEAD_BYTES]) is None:
+        raise SourceError(f"is no picture but {describe(content[:HEAD_BYTES])}", path)
     return content
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from wellfed.datasets import ClassLabel, Image, Schema, Text
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, local_path, printable, read_listed
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture
 from wellfed.sources.listing import ListingBuilder
 from wellfed.sources.sniff import describe, image_kind, read_heads
 
@@ -56,9 +56,9 @@ class ClassFolders(ListedSource):
     given_splits: bool | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "root", local_path(self.root))
+        object.__setattr__(self, "root", existing_path(self.root))
         if self.labels_file is not None:
-            object.__setattr__(self, "labels_file", local_path(self.labels_file))
+            object.__setattr__(self, "labels_file", existing_path(self.labels_file))
         if not os.path.isdir(self.root):
             raise SourceError("is a file; a folder of class folders is due", os.fspath(self.root))
 
@@ -89,7 +89,7 @@ class ClassFolders(ListedSource):
         listing = self.listing()
         assert listing.labels is not None
         key = listing.key(index)
-        content = read_listed(os.path.join(self.root, *key.split("/")), int(listing.sizes[index]))
+        content = read_picture(os.path.join(self.root, *key.split("/")), int(listing.sizes[index]))
         return {"image": content, "label": int(listing.labels[index]), "filename": printable(key)}
 
     def _splits(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class ClassFolders(ListedSource):
 
     def _numbered(self, found: list[str]) -> tuple[list[str], np.ndarray]:
         """The class names in the order of their labels, and the label of each class in the order it was found."""
-        names = sorted(found) if self.labels_file is None else _read_names(os.fspath(self.labels_file))
+        names = sorted(found) if self.labels_file is None else read_names(os.fspath(self.labels_file))
         places = {name: label for label, name in enumerate(names)}
         unknown = sorted(set(found) - places.keys())
         if unknown:
@@ -164,7 +164,7 @@ def _holds_only_folders(path: str) -> bool:
     return bool(entries) and all(entry.is_dir() for entry in entries)
 
 
-def _read_names(path: str) -> list[str]:
+def read_names(path: str) -> list[str]:
     """The class names of a labels file, in the order of their labels."""
     names: dict[str, int] = {}
     with open(path, encoding="utf-8-sig") as lines:

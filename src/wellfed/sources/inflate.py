@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import mmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,9 @@ from isal import igzip
 from isal.igzip_lib import IsalError
 
 from wellfed.errors import SourceError
+from wellfed.io.files import MappedFile
 from wellfed.sources.base import vanished
+from wellfed.sources.sniff import read_head
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,22 +20,33 @@ if TYPE_CHECKING:
 _GZIP = b"\x1f\x8b"
 
 
-def map_or_inflate(path: str) -> NDArray[np.uint8]:
-    """The file's bytes, read-only: a mapping of a plain file, or memory that holds a gzipped one inflated.
+class WholeFile:
+    """A file's bytes: a mapping of a plain file, or memory that holds a gzipped one inflated.
+
+    Attributes:
+      path: The file.
+      data: uint8 `(n,)`, read-only.
 
     Raises:
       SourceError: The file is gone, cannot be read, or is a damaged or cut gzip.
     """
-    try:
-        with open(path, "rb") as file:
-            head = file.read(2)
-            if head == _GZIP:
-                return np.frombuffer(_inflate(path), np.uint8)
-            if not head:  # An empty file cannot be mapped.
-                return np.frombuffer(b"", np.uint8)
-            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-    except OSError as error:
-        raise vanished(path, error) from error
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._mapped: MappedFile | None = None
+        try:
+            if read_head(path).startswith(_GZIP):
+                self.data: NDArray[np.uint8] = np.frombuffer(_inflate(path), np.uint8)
+            else:
+                self._mapped = MappedFile(path)
+                self.data = self._mapped.data
+        except OSError as error:
+            raise vanished(path, error) from error
+
+    def check_unchanged(self) -> None:
+        """Raises `FileChangedError` if a mapped file was cut or replaced: what was read from it may be wrong."""
+        if self._mapped is not None:
+            self._mapped.check_unchanged()
 
 
 def _inflate(path: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -191,6 +192,22 @@ class ListingBuilder:
 
     def __len__(self) -> int:
         return len(self._starts) - 1
+
+    def repeated(self) -> tuple[int, int] | None:
+        """The first item whose key an earlier one has: the earlier item and it; None if all keys differ."""
+        joined = bytes(self._joined)
+        keys = (joined[start:stop] for start, stop in pairwise(self._starts))
+        hashes = np.fromiter(map(hash, keys), np.int64, len(self))
+        order = np.argsort(hashes, kind="stable")
+        alike = np.flatnonzero(np.diff(hashes[order]) == 0)
+        pairs = sorted((int(order[at + 1]), int(order[at])) for at in alike)
+        for again, first in pairs:
+            if (
+                joined[self._starts[first] : self._starts[first + 1]]
+                == joined[self._starts[again] : self._starts[again + 1]]
+            ):
+                return first, again
+        return None
 
     def listing(self, split_names: tuple[str, ...] = ()) -> Listing:
         """What was collected; owns its memory."""

@@ -13,14 +13,14 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from wellfed.datasets import ClassLabel, Image, Schema
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, local_path
-from wellfed.sources.inflate import map_or_inflate
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path
+from wellfed.sources.inflate import WholeFile
 from wellfed.sources.listing import Listing, NumberedKeys, Skipped
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 _IMAGES, _LABELS = 0x0803, 0x0801
 _NAME = re.compile(r"(?P<stem>.*?)[-_.]?(?P<kind>images|labels)[-_.]idx(?P<rank>\d)[-_.]ubyte(\.gz)?", re.IGNORECASE)
+
+
+class _Idx(NamedTuple):
+    values: NDArray[np.uint8]
+    file: WholeFile
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Mnist(ListedSource):
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "root", local_path(self.root))
+        object.__setattr__(self, "root", existing_path(self.root))
         if self.names is not None:
             object.__setattr__(self, "names", tuple(self.names))
         if not os.path.isdir(self.root):
@@ -60,9 +65,9 @@ class Mnist(ListedSource):
     def scan(self) -> Scan:
         """Reads the headers and the labels, and checks that the counts agree."""
         pairs, skipped = self._pairs
-        labels = np.concatenate([labels for _, labels in self._arrays.values()])
-        counts = {split: len(images) for split, (images, _) in self._arrays.items()}
-        shapes = {images.shape[1:] for images, _ in self._arrays.values()}
+        labels = np.concatenate([self._labels(split) for split in pairs])
+        counts = {split: len(images.values) for split, images in self._images.items()}
+        shapes = {images.values.shape[1:] for images in self._images.values()}
         if len(shapes) > 1:
             raise SourceError(
                 f"holds images of different sizes, {sorted(shapes)}. Put them in folders apart", os.fspath(self.root)
@@ -77,30 +82,37 @@ class Mnist(ListedSource):
             np.full(len(labels), prod(shape), np.int64),
             labels.astype(np.int64),
             skipped,
-            tuple(pairs),
-            np.repeat(np.arange(len(counts)), list(counts.values())),
+            split_names=tuple(pairs),
+            split_ids=np.repeat(np.arange(len(counts)), list(counts.values())),
         )
         return Scan(Schema({"image": Image(shape=(*shape, 1)), "label": ClassLabel(names=names)}), listing)
 
     def load(self, index: int) -> dict[str, Any]:
         """Copies digit `index` out of its file."""
-        keys = self.listing().keys
-        assert isinstance(keys, NumberedKeys)
-        split, number = keys.locate(index)
-        images, labels = self._arrays[keys.groups[split]]
-        return {"image": np.array(images[number])[:, :, None], "label": int(labels[number])}
+        listing = self.listing()
+        assert isinstance(listing.keys, NumberedKeys)
+        assert listing.labels is not None
+        split, number = listing.keys.locate(index)
+        images = self._images[listing.keys.groups[split]]
+        if number >= len(images.values):
+            raise SourceError(f"holds {len(images.values)} images, but held more when it was listed", images.file.path)
+        image = np.array(images.values[number])[:, :, None]
+        images.file.check_unchanged()
+        return {"image": image, "label": int(listing.labels[index])}
 
     @cached_property
-    def _arrays(self) -> dict[str, tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
-        """The images and labels of each split."""
-        found = {}
-        for split, (images_path, labels_path) in self._pairs[0].items():
-            images, labels = _read_idx(images_path, _IMAGES), _read_idx(labels_path, _LABELS)
-            if len(images) != len(labels):
-                reason = f"holds {len(labels)} labels for the {len(images)} images of {os.path.basename(images_path)}"
-                raise SourceError(f"{reason}. Fetch both files again", labels_path)
-            found[split] = images, labels
-        return found
+    def _images(self) -> dict[str, _Idx]:
+        """The images of each split."""
+        return {split: _read_idx(images, _IMAGES) for split, (images, _) in self._pairs[0].items()}
+
+    def _labels(self, split: str) -> NDArray[np.uint8]:
+        """The labels of a split, one for each of its images."""
+        _, path = self._pairs[0][split]
+        labels, images = _read_idx(path, _LABELS).values, self._images[split]
+        if len(images.values) != len(labels):
+            reason = f"holds {len(labels)} labels for the {len(images.values)} images of {images.file.path}"
+            raise SourceError(f"{reason}. Fetch both files again", path)
+        return labels
 
     @cached_property
     def _pairs(self) -> tuple[dict[str, tuple[str, str]], list[Skipped]]:
@@ -143,9 +155,10 @@ def _split_name(stem: str) -> str:
     return "test" if "t10k" in lower or "test" in lower else stem or "all"
 
 
-def _read_idx(path: str, magic: int) -> NDArray[np.uint8]:
+def _read_idx(path: str, magic: int) -> _Idx:
     """The array of an idx file: `(n, rows, columns)` or `(n,)`; read-only."""
-    content = map_or_inflate(path)
+    file = WholeFile(path)
+    content = file.data
     rank = magic & 0xFF
     header = 4 + 4 * rank
     if len(content) < header:
@@ -158,4 +171,4 @@ def _read_idx(path: str, magic: int) -> NDArray[np.uint8]:
     held, due = len(content) - header, prod(shape)
     if held != due:
         raise SourceError(f"holds {held} bytes of data; its header {tuple(shape)} says {due}. Fetch it again", path)
-    return content[header:].reshape(shape)
+    return _Idx(content[header:].reshape(shape), file)

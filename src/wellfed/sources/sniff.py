@@ -5,23 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from wellfed.image import sniff_format
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import ThreadPoolExecutor
 
-HEAD_BYTES = 32
+HEAD_BYTES = 1024  # As much as a picture inside gzip needs to show itself.
 
 # DIB header sizes from BITMAPCOREHEADER to BITMAPV5HEADER: "BM" alone would take texts for pictures.
 _BMP_HEADERS = {12, 16, 40, 52, 56, 64, 108, 124}
-
-_IMAGES = (
-    ("JPEG", b"\xff\xd8\xff"),
-    ("PNG", b"\x89PNG\r\n\x1a\n"),
-    ("GIF", b"GIF87a"),
-    ("GIF", b"GIF89a"),
-    ("TIFF", b"II*\0"),
-    ("TIFF", b"MM\0*"),
-)
 
 _OTHERS = (
     ("gzip", b"\x1f\x8b"),
@@ -38,23 +31,19 @@ _OTHERS = (
 
 
 def image_kind(head: bytes) -> str | None:
-    """The format of a picture ("JPEG", "PNG", "GIF", "BMP", "WebP", "TIFF") from its first 32 bytes, or None."""
-    for kind, magic in _IMAGES:
-        if head.startswith(magic):
-            return kind
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "WebP"
-    if head[:2] == b"BM" and int.from_bytes(head[14:18], "little") in _BMP_HEADERS:
-        return "BMP"
-    return None
+    """The format of a picture ("jpeg", "png", ...) from the first `HEAD_BYTES` of its file, or None."""
+    kind = sniff_format(head)
+    if kind == "bmp" and int.from_bytes(head[14:18], "little") not in _BMP_HEADERS:
+        return None
+    return kind
 
 
 def describe(head: bytes) -> str:
-    """What the first bytes of a file that is no picture look like, as a noun."""
+    """What the first bytes of a file look like that is not what was due, as a noun."""
     if not head:
         return "an empty file"
     for kind, magic in _OTHERS:
-        if head.lower().startswith(magic.lower()):
+        if head[: len(magic)].lower() == magic.lower():
             return kind
     if not any(byte < 9 or 13 < byte < 32 for byte in head):
         return "text"

@@ -1,0 +1,49 @@
+#include "mapped_file.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace nb = nanobind;
+
+#ifdef _WIN32
+
+void BindMappedFile(nb::module_&) {}
+
+#else
+
+namespace {
+
+using BytesOut = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1> >;
+
+struct Mapping {
+  const uint8_t* begin;
+  size_t size;
+};
+
+BytesOut MapFile(int descriptor, size_t size) {
+  const uint8_t* const begin = wellfed::MapFile(descriptor, size);
+  if (begin == nullptr) {
+    PyErr_SetFromErrno(PyExc_OSError);
+    throw nb::python_error();
+  }
+  nb::capsule owner(new Mapping{begin, size}, [](void* p) noexcept {
+    const auto* const mapping = static_cast<Mapping*>(p);
+    wellfed::UnmapFile(mapping->begin, mapping->size);
+    delete mapping;
+  });
+  return BytesOut(begin, {size}, owner);
+}
+
+}  // namespace
+
+void BindMappedFile(nb::module_& m) {
+  m.def("map_file", &MapFile, nb::arg("descriptor"), nb::arg("size"),
+        "The first `size` bytes (1 at least) of an open file as a read-only array that owns the mapping; the "
+        "descriptor\n"
+        "may be closed afterwards. If the file is cut, the missing pages read as zeros. Not on Windows.");
+}
+
+#endif

@@ -1,0 +1,26 @@
+#include "mapped_file.h"
+
+#ifndef _WIN32
+
+#include <sys/mman.h>
+
+#include "mapping_guard.h"
+
+namespace wellfed {
+
+const uint8_t* MapFile(int descriptor, size_t size) {
+  void* const begin = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (begin == MAP_FAILED) return nullptr;
+  GuardMapping(begin, size);
+  return static_cast<const uint8_t*>(begin);
+}
+
+void UnmapFile(const uint8_t* begin, size_t size) {
+  // In this order: another mapping may get the addresses as soon as they are free.
+  UnguardMapping(begin);
+  munmap(const_cast<uint8_t*>(begin), size);
+}
+
+}  // namespace wellfed
+
+#endif  // _WIN32

@@ -1,0 +1,25 @@
+// Maps a whole file for reading, guarded against being cut (mapping_guard.h).
+//
+// Python's own mmap keeps a descriptor a file, of which a process may have 1,024 by default: fewer than data
+// sets have shards. Not on Windows, where there is no such limit.
+#ifndef WELLFED_MAPPED_FILE_H_
+#define WELLFED_MAPPED_FILE_H_
+
+#ifndef _WIN32
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wellfed {
+
+// Maps the first `size` bytes of the open file `descriptor`, which may be closed afterwards. nullptr on an
+// error, which errno names. REQUIRES: size > 0. Thread-safe.
+const uint8_t* MapFile(int descriptor, size_t size);
+
+// Ends the guard and the mapping. REQUIRES: `begin` and `size` are those of a MapFile. Thread-safe.
+void UnmapFile(const uint8_t* begin, size_t size);
+
+}  // namespace wellfed
+
+#endif  // _WIN32
+#endif  // WELLFED_MAPPED_FILE_H_

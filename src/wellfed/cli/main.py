@@ -1,0 +1,120 @@
+"""The command `wellfed`: stdout is the answer, stderr is the talk, the exit code is the verdict.
+
+    0    nothing wrong
+    1    found something: damage, a mismatch, something skipped
+    2    could not run: usage, no such file, an item at fault
+    101  a bug in wellfed
+
+A command's module is loaded when the command is called, so the help of the whole costs nothing but click.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wellfed.errors import WellfedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOUND_SOMETHING, COULD_NOT_RUN, OUR_BUG = 1, 2, 101
+_INTERRUPTED = 130  # 128 + SIGINT, as shells have it.
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are loaded when they are called.
+
+    Args:
+      table: Command name to the module that holds it (as `command`) and its one-line help.
+    """
+
+    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature.
+        """Names in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 -- as above.
+        """Loads a command."""
+        if name not in self.table:
+            return None
+        command: click.Command = importlib.import_module(self.table[name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- as above.
+        """Lists the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+
+
+class App(LazyGroup):
+    """The whole command: turns what a command raises into one sentence and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command that was called."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except BrokenPipeError:  # `wellfed head ... | head -1`
+            sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 -- what is left at exit has nowhere to go.
+            ctx.exit(0)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("interrupted", err=True)
+            ctx.exit(_INTERRUPTED)
+        except (WellfedError, OSError) as error:
+            self._tell(ctx, error, sentence(error))
+            ctx.exit(COULD_NOT_RUN)
+        except Exception as error:  # noqa: BLE001 -- the last line of defence; --debug shows all of it.
+            self._tell(ctx, error, f"this is a bug in wellfed: {type(error).__name__}: {error} (--debug shows more)")
+            ctx.exit(OUR_BUG)
+
+    def _tell(self, ctx: click.Context, error: BaseException, text: str) -> None:
+        if ctx.params.get("debug"):
+            click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        click.echo(f"wellfed: {text}", err=True)
+
+
+def sentence(error: BaseException) -> str:
+    """Returns an error as people read it: the library's sentence, then its notes."""
+    if isinstance(error, OSError) and not isinstance(error, WellfedError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    else:
+        text = str(error)
+    return "\n".join([text, *getattr(error, "__notes__", ())])
+
+
+@click.group(
+    cls=App,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    table={
+        "pack": ("wellfed.cli.pack", "Pack raw data into TFRecord shards."),
+        "export": ("wellfed.cli.export", "Turn a packed data set back into files."),
+        "head": ("wellfed.cli.head", "Show the first records."),
+        "schema": ("wellfed.cli.schema", "Show which features the records hold."),
+        "verify": ("wellfed.cli.verify", "Check every record and say where the damage is."),
+        "index": ("wellfed.cli.index", "Write the indexes that make records addressable."),
+    },
+)
+@click.version_option(sys.modules["wellfed"].__version__, message="wellfed %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def app(debug: bool) -> None:
+    r"""Pack raw data into TFRecord shards, and look after them.
+
+    \b
+    Example: wellfed pack images photos/ out/ --name photos --split train=0.9,test=0.1
+    """
+    del debug  # App reads it from the context.
+
+
+def main() -> None:
+    """The entry point of the console script."""
+    app(prog_name="wellfed")

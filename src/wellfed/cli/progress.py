@@ -1,0 +1,47 @@
+"""The progress bar on stderr, where stderr is a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from wellfed.packing import Progress
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Callable[[Progress], None] | None]:
+    """Gives the callback that moves a bar with items/s, MB/s and the time left; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    # 60 ms that a script's stderr does not pay.
+    console, rich = importlib.import_module("rich.console"), importlib.import_module("rich.progress")
+
+    columns = (rich.BarColumn(), rich.TextColumn("{task.fields[text]}"))
+    with rich.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1, text="listing")
+
+        def show(now: Progress) -> None:
+            bar.update(task, completed=now.items, total=now.total_items, text=describe(now))
+
+        yield show
+
+
+def describe(now: Progress) -> str:
+    """Returns the text beside the bar.
+
+    >>> from wellfed.packing import Progress
+    >>> describe(Progress(500, 1000, 2_000_000, 4_000_000, 1, 3, 2.0, 0))
+    '500/1,000 items  250 items/s  1.0 MB/s  2 s left'
+    """
+    done = now.items - now.resumed_items
+    rate = done / now.seconds if now.seconds else 0.0
+    speed = now.bytes_in / now.seconds / 1e6 if now.seconds else 0.0
+    left = now.seconds_left
+    rest = "" if left is None else f"  {left:.0f} s left"
+    return f"{now.items:,}/{now.total_items:,} items  {rate:,.0f} items/s  {speed:,.1f} MB/s{rest}"

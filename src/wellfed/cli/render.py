@@ -1,0 +1,137 @@
+"""The library's answers as text or JSON: one function an answer. The answer goes to stdout, a warning to stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from wellfed.datasets import SkippedItem
+    from wellfed.packing import PackPlan, PackReport
+
+# Names and framing take this much of a record; growth beyond it comes from the content.
+_USUAL_OVERHEAD_BYTES = 256
+_SHOWN_SKIPPED = 20
+
+
+def json_line(value: Any) -> None:
+    """Prints a dataclass or a mapping as one line of JSON; keys are the fields' names."""
+    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    click.echo(json.dumps(plain, default=_plain))
+
+
+def packed(report: PackReport, *, as_json: bool) -> None:
+    """Prints what a pack did, and warns where the shards are much larger than what they were made of."""
+    if as_json:
+        json_line(asdict(report) | {"ratio": round(report.ratio, 4)})
+    else:
+        click.echo(f"{report.folder}  {report.name} {report.version}")
+        _table(
+            (split, f"{count:,} records in {_shards(report.shards[split])}") for split, count in report.records.items()
+        )
+        ratio = f"{report.ratio:.2f} bytes out for each byte in"
+        again = f", {_shards(report.resumed_shards)} of an earlier run" if report.resumed_shards else ""
+        click.echo(f"{size(report.bytes_in)} in, {size(report.bytes_out)} out: {ratio}; {report.seconds:.1f} s{again}")
+        skipped(report.skipped)
+    grown = report.bytes_out - report.bytes_in
+    if report.ratio > 1.1 and grown > _USUAL_OVERHEAD_BYTES * sum(report.records.values()):
+        click.echo(
+            f"warning: the shards are {report.ratio:.1f} times as large as the input. --encoding keep stores pictures as "
+            "they came; --encoding jpeg or png makes pixels smaller",
+            err=True,
+        )
+
+
+def plan(found: PackPlan, *, as_json: bool) -> None:
+    """Prints what a pack would write."""
+    if as_json:
+        json_line(
+            {
+                "folder": found.folder,
+                "name": found.name,
+                "version": found.version,
+                "schema": found.schema.to_json(),
+                "splits": {name: asdict(split) for name, split in found.splits.items()},
+                "skipped": [asdict(item) for item in found.skipped],
+            }
+        )
+        return
+    click.echo(f"{found.folder}  {found.name} {found.version}  (nothing is written)")
+    for name, split in found.splits.items():
+        first = split.shards[0] + (f" ... {split.shards[-1]}" if len(split.shards) > 1 else "")
+        click.echo(
+            f"  {name}  {split.items:,} items, about {size(split.bytes)}, in {_shards(len(split.shards))}: {first}"
+        )
+        if split.classes:
+            shown = [f"{label} {count:,}" for label, count in list(split.classes.items())[:_SHOWN_SKIPPED]]
+            more = len(split.classes) - len(shown)
+            click.echo(f"    {', '.join(shown)}" + (f", {more} more classes" if more else ""))
+    features(found.schema.to_json())
+    skipped(found.skipped)
+
+
+def features(schema: Mapping[str, Any]) -> None:
+    """Prints a schema, a line a feature."""
+    _table((name, feature(kind)) for name, kind in schema.items())
+
+
+def feature(kind: Mapping[str, Any]) -> str:
+    """Returns a feature's type in words."""
+    fields = {key: value for key, value in kind.items() if key != "type" and value is not None}
+    if kind["type"] == "ClassLabel" and fields.get("names"):
+        names = fields.pop("names")
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        return f"ClassLabel  {fields['num_classes']} classes: {shown}"
+    if "shape" in fields:
+        fields["shape"] = "x".join("?" if length is None else str(length) for length in fields["shape"]) or "()"
+    if "feature" in fields:
+        fields["feature"] = f"({feature(fields['feature'])})"
+    words = " ".join(str(value) for value in fields.values() if value not in ([], 0))
+    return f"{kind['type']}  {words}".rstrip()
+
+
+def skipped(items: Iterable[SkippedItem]) -> None:
+    """Prints what was left out, and why."""
+    every = list(items)
+    if not every:
+        return
+    click.echo(f"skipped {len(every):,}:")
+    for item in every[:_SHOWN_SKIPPED]:
+        click.echo(f"  {item.item}: {item.reason}")
+    if len(every) > _SHOWN_SKIPPED:
+        click.echo(f"  and {len(every) - _SHOWN_SKIPPED:,} more; --json lists all")
+
+
+def size(count: float) -> str:
+    """Returns a number of bytes as people read it.
+
+    >>> size(999), size(2_500_000)
+    ('999 bytes', '2.5 MB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def _shards(count: int) -> str:
+    return f"{count:,} shard" + ("" if count == 1 else "s")
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> None:
+    every = list(rows)
+    width = max((len(name) for name, _ in every), default=0)
+    for name, text in every:
+        click.echo(f"  {name:<{width}}  {text}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no JSON form")

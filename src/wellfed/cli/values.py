@@ -1,0 +1,85 @@
+"""What people type, as values: sizes, shares, pictures' sizes. Each is a click type: text in, value out."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def byte_size(text: str) -> int:
+    """Returns a number of bytes.
+
+    >>> byte_size("256MB"), byte_size("64MiB"), byte_size("1000000")
+    (256000000, 67108864, 1000000)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?i?b?)\s*", text.lower())
+    unit = match and (match[2] if match[2] in _UNITS else f"{match[2]}b")
+    if not match or unit not in _UNITS:
+        raise click.BadParameter(f"expected a size such as 256MB or 64MiB, got {text!r}")
+    return int(float(match[1]) * _UNITS[unit])
+
+
+def shares(text: str) -> dict[str, float] | str:
+    """Returns splits and their shares, or the one split's name.
+
+    >>> shares("train=0.9,test=0.1"), shares("train")
+    ({'train': 0.9, 'test': 0.1}, 'train')
+    """
+    if "=" not in text:
+        return text
+    found: dict[str, float] = {}
+    for name, share in _pairs(text):
+        if name in found:
+            raise click.BadParameter(f"split {name!r} is given twice in {text!r}")
+        try:
+            found[name] = float(share)
+        except ValueError as error:
+            raise click.BadParameter(f"expected NAME=SHARE such as train=0.9, got {name}={share}") from error
+    return found
+
+
+def counts(text: str) -> dict[str, int] | int:
+    """Returns a number of shards, or one a split.
+
+    >>> counts("8"), counts("train=8,test=1")
+    (8, {'train': 8, 'test': 1})
+    """
+    try:
+        return {name: int(count) for name, count in _pairs(text)} if "=" in text else int(text)
+    except ValueError as error:
+        due = "expected a number, or one a split such as train=8,test=1"
+        raise click.BadParameter(f"{due}, got {text!r}") from error
+
+
+def picture_size(text: str) -> tuple[int, int]:
+    """Returns (height, width).
+
+    >>> picture_size("224x112")
+    (224, 112)
+    """
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if not match:
+        raise click.BadParameter(f"expected HEIGHTxWIDTH such as 224x224, got {text!r}")
+    return int(match[1]), int(match[2])
+
+
+def picture_size_or_side(text: str) -> tuple[int, int] | int:
+    """Returns (height, width), or the shorter side's length."""
+    return int(text) if text.isdecimal() else picture_size(text)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Returns the words between commas.
+
+    >>> words("height, width")
+    ('height', 'width')
+    """
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    parts = (part.partition("=") for part in text.split(","))
+    return [(name.strip(), value.strip()) for name, _, value in parts]

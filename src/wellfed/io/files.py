@@ -1,0 +1,212 @@
+"""Where bytes come from: a file on this machine or behind a URL, read by ranges or mapped.
+
+    ByteSource   read_into(offset, buffer), any thread        LocalFile, RemoteFile
+    MappedFile   the whole file as one read-only uint8 array  this machine only
+
+A path with "://" is a URL and goes through fsspec (`memory://`, `s3://`, `https://`, ...); `file://` and anything else
+is a path on this machine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import mmap
+import os
+import threading
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from wellfed import _native
+from wellfed.errors import FileChangedError, MissingExtraError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PathLike = str | os.PathLike[str]
+
+
+class ByteSource(Protocol):
+    """A file whose bytes can be read at any place, by any thread.
+
+    Attributes:
+      path: As the caller named it.
+      size: Length when it was opened. [bytes]
+    """
+
+    path: str
+    size: int
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fills `buffer` from `offset` on; returns how many bytes were there, fewer only at the file's end."""
+
+    def close(self) -> None:
+        """Gives the file back; may be called again."""
+
+
+class LocalFile:
+    """A `ByteSource` over a file on this machine; closed with its last owner.
+
+    Raises:
+      OSError: The file cannot be opened.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = os.fspath(path)
+        self._descriptor = os.open(local_path(self.path), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._closer = weakref.finalize(self, os.close, self._descriptor)
+        self.size = os.fstat(self._descriptor).st_size
+        self._lock = threading.Lock()
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """See `ByteSource`."""
+        done = 0
+        while done < len(buffer):
+            count = self._read_some(offset + done, buffer[done:])
+            if not count:
+                break
+            done += count
+        return done
+
+    def _read_some(self, offset: int, buffer: memoryview) -> int:
+        if hasattr(os, "preadv"):
+            return os.preadv(self._descriptor, [buffer], offset)
+        with self._lock:  # Windows has one position a file.
+            os.lseek(self._descriptor, offset, os.SEEK_SET)
+            found = os.read(self._descriptor, len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
+
+    def close(self) -> None:
+        """See `ByteSource`."""
+        self._closer()
+
+
+class RemoteFile:
+    """A `ByteSource` over a URL, through fsspec.
+
+    Raises:
+      MissingExtraError: The package that speaks the URL's protocol is not installed.
+      OSError: The file cannot be reached.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._system, self._name = open_system(path)
+        self.size = int(self._system.size(self._name))
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """See `ByteSource`."""
+        end = min(offset + len(buffer), self.size)
+        if end <= offset:
+            return 0
+        found = self._system.cat_file(self._name, start=offset, end=end)
+        buffer[: len(found)] = found
+        return len(found)
+
+    def close(self) -> None:
+        """See `ByteSource`."""
+
+
+def open_source(path: PathLike) -> ByteSource:
+    """Opens a path or URL for reading by ranges.
+
+    Raises:
+      OSError: The file cannot be opened.
+      MissingExtraError: The package that speaks the URL's protocol is not installed.
+    """
+    return RemoteFile(os.fspath(path)) if is_url(path) else LocalFile(path)
+
+
+def is_url(path: PathLike) -> bool:
+    """Whether a path goes through fsspec; `file://` does not."""
+    name = os.fspath(path)
+    return "://" in name and not name.startswith("file://")
+
+
+def local_path(path: PathLike) -> str:
+    """A path of this machine without its `file://`."""
+    return os.fspath(path).removeprefix("file://")
+
+
+def open_system(url: str) -> tuple[Any, str]:
+    """The fsspec file system of a URL, and the file's name within it.
+
+    Raises:
+      MissingExtraError: The package that speaks the URL's protocol is not installed.
+    """
+    # Loaded here: `import wellfed` loads nothing but NumPy, and most files are on this machine.
+    fsspec = importlib.import_module("fsspec")
+    try:
+        system, name = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        protocol = url.split("://", 1)[0]
+        raise MissingExtraError(f"{protocol}://", str(error), protocol) from error
+    return system, name
+
+
+class MappedFile:
+    """A file on this machine as one read-only array over its pages.
+
+    Arrays made from `data` keep the mapping alive; it ends with the last of them, so `close` is never needed. No file
+    descriptor is held. If the file is cut meanwhile, its lost pages read as zeros (the process lives), which no
+    checksum accepts; `check_unchanged` tells.
+
+    Args:
+      path: The file, as the caller names it.
+
+    Attributes:
+      path: As given.
+      data: Its bytes: uint8 (size,), not writable.
+      size: Its length when it was mapped. [bytes]
+
+    Raises:
+      OSError: The file cannot be opened or mapped.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = os.fspath(path)
+        self._found = Path(local_path(self.path)).resolve()
+        self._stamp = self._stat()
+        self.size = self._stamp[2]
+        self.data: NDArray[np.uint8] = np.empty(0, np.uint8)
+        if self.size:
+            with self._found.open("rb") as file:
+                self.data = _map(file.fileno(), self.size)
+
+    def check_unchanged(self) -> None:
+        """Looks whether the file at `path` is still the one that was mapped.
+
+        A file that has only grown is unchanged: what was mapped still stands.
+
+        Raises:
+          FileChangedError: It was cut, overwritten, replaced or removed.
+        """
+        try:
+            now = self._stat()
+        except FileNotFoundError:
+            raise FileChangedError("the file was removed while it was read", self.path) from None
+        if now[:2] != self._stamp[:2]:
+            raise FileChangedError("another file took its place while it was read", self.path)
+        if now[2] < self.size:
+            raise FileChangedError(f"the file was cut from {self.size} to {now[2]} bytes while it was read", self.path)
+        if self.size and _native.mapping_was_cut(self.data):
+            raise FileChangedError("the file was cut while it was read, and has grown again", self.path)
+        if now[2] == self.size and now[3] != self._stamp[3]:
+            raise FileChangedError("the file was written to while it was read", self.path)
+
+    def _stat(self) -> tuple[int, int, int, int]:
+        found = self._found.stat()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (MappedFile, (self.path,))
+
+
+def _map(descriptor: int, size: int) -> NDArray[np.uint8]:
+    if os.name == "nt":  # A file that is mapped cannot be cut there.
+        return np.frombuffer(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ), np.uint8)
+    mapped: NDArray[np.uint8] = _native.map_file(descriptor, size)
+    return mapped

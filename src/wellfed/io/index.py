@@ -1,0 +1,273 @@
+"""Where each record of a file stands: found once by walking the headers, then kept in a sidecar.
+
+RecordIndex    all of a file's records; opened from its sidecar, or built and written
+GrowingIndex   as many as were asked for: reading in file order needs no pass of its own
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellfed.errors import CorruptRecordError, IndexFileError
+from wellfed.io import sidecar
+from wellfed.io.sidecar import Tables
+from wellfed.io.streams import open_walker
+from wellfed.io.walk import Damage, MappedWindow, Walker
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wellfed.io.files import MappedFile, PathLike
+
+_FIRST_WALK = 1024  # Records a GrowingIndex walks at least: a call costs as much as 100 headers.
+
+
+class RecordIndex:
+    """Where the records of one file stand. Immutable; safe to share between threads, to fork and to pickle.
+
+    Made by `for_file`, `find` or `build`.
+
+    Attributes:
+      path: The file, as the caller named it.
+      offsets: uint64 (n + 1,): where each record's header starts in the uncompressed stream, then where the last
+        record ends. Mapped from the sidecar where there is one; not writable then. [bytes]
+      gaps: uint64 (k, 2): start and end of each damaged range that was left out. A record in front of a gap ends where
+        the gap starts; any other ends where the next one starts. [bytes]
+      members: uint64 (m, 2): start in the file and start in the uncompressed stream of each GZIP or ZLIB member; none
+        for plain files. [bytes]
+      compression: "", "GZIP" or "ZLIB".
+      checked: Whether each payload's sum was checked when the index was built.
+      stream_bytes: Length of the uncompressed stream.
+
+    An index is a claim: whoever reads a record proves its header again.
+    """
+
+    def __init__(self, path: str, tables: Tables, stored: NDArray[np.uint8] | None = None, place: str = "") -> None:
+        self.path = path
+        self.offsets, self.gaps, self.members = tables.offsets, tables.gaps, tables.members
+        self.compression, self.checked = tables.compression, tables.checked
+        self.stream_bytes = tables.stream_bytes
+        self._stored, self._place = stored, place
+
+    @classmethod
+    def for_file(
+        cls,
+        path: PathLike,
+        compression_type: str | None = None,
+        *,
+        on_damage: str = "raise",
+        check: bool = False,
+    ) -> RecordIndex:
+        """Opens the index of a file; builds it, and writes it for the next time, where there is none that fits.
+
+        It is written beside the file, in the user's cache folder where that cannot be, and kept in memory alone where
+        neither can.
+
+        Args:
+          path: A path of this machine or a URL.
+          compression_type: "", "GZIP" or "ZLIB"; None has it told from the content.
+          on_damage: "raise", or "skip" to leave damage out as `gaps`.
+          check: Check each payload's sum too, if that was not done when the index was built. Otherwise damage inside
+            a payload shows when that record is read.
+
+        Raises:
+          RecordError: The file is damaged (`on_damage="raise"`).
+          NotTFRecordError: The file looks like something else.
+          CompressionError: The content has another compression than the one given, or its stream is damaged.
+          OSError: The file cannot be opened.
+        """
+        found = cls.find(path)
+        fits = found is not None and compression_type in (None, found.compression) and (found.checked or not check)
+        if found is None or not fits:
+            found = cls.build(path, compression_type, on_damage=on_damage, check=check)
+            found.save()
+        if len(found.gaps) and on_damage == "raise":
+            start, end = (int(position) for position in found.gaps[0])
+            before = int(np.searchsorted(found.offsets[:-1], np.uint64(start)))
+            reason = f"bytes [{start}..{end}) hold no intact record"
+            raise CorruptRecordError(reason, found.path, before, start)
+        return found
+
+    @classmethod
+    def find(cls, path: PathLike) -> RecordIndex | None:
+        """Opens the sidecar of a file in constant time; None where there is none that fits the file as it is now.
+
+        Raises:
+          OSError: The file itself cannot be opened.
+        """
+        of = sidecar.stamp_file(path)
+        for place in sidecar.places(path):
+            data = sidecar.read_place(place)
+            if data is None:
+                continue
+            try:
+                return cls(str(path), sidecar.unpack_tables(data, of, place), data, place)
+            except IndexFileError:
+                continue  # Stale, cut or foreign: as good as none; `save` puts a new one in its place.
+        return None
+
+    @classmethod
+    def build(
+        cls,
+        path: PathLike,
+        compression_type: str | None = None,
+        *,
+        on_damage: str = "raise",
+        check: bool = False,
+    ) -> RecordIndex:
+        """Walks a file's headers, without looking for a sidecar or writing one; see `for_file`."""
+        walker, compression = open_walker(path, compression_type, check=check, on_damage=on_damage)
+        parts, end = [], 0
+        while (run := walker.next_run()) is not None:
+            parts.append(run.offsets[:-1] + np.uint64(run.base))
+            end = run.base + int(run.offsets[-1])
+        offsets = np.concatenate([*parts, np.array([end], np.uint64)])
+        return cls(str(path), _tables(walker, offsets, compression, check))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def save(self) -> bool:
+        """Writes the sidecar; False where neither its place nor the user's cache folder can be written.
+
+        Raises:
+          OSError: The file itself cannot be read for its stamp.
+        """
+        content = sidecar.pack_tables(self._tables(), sidecar.stamp_file(self.path))
+        return any(sidecar.write_place(place, content) for place in sidecar.places(self.path))
+
+    def check_tables(self) -> None:
+        """Proves that the sidecar's tables are as they were written; call it where a record is not where they say.
+
+        Raises:
+          IndexFileError: They are not.
+        """
+        if self._stored is not None:
+            sidecar.check_tables(self._stored, self._place)
+
+    def ends_of(self, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Where some records end in the uncompressed stream: uint64, as long as `rows`, [bytes]."""
+        ends = self.offsets[rows + 1]
+        if len(self.gaps):
+            # The first gap that starts behind the record's header, if it starts before the next record.
+            gap = np.searchsorted(self.gaps[:, 0], self.offsets[rows], side="right")
+            starts = np.append(self.gaps[:, 0], np.uint64(self.stream_bytes))
+            ends = np.minimum(ends, starts[gap])
+        return ends
+
+    def damage(self) -> list[Damage]:
+        """What was left out, in the file's order; `wellfed verify` gives the reasons."""
+        found = []
+        for start, end in self.gaps.tolist():
+            before = int(np.searchsorted(self.offsets[:-1], np.uint64(start)))
+            found.append(Damage(self.path, start, end, "no intact record stands here", before, None))
+        return found
+
+    def _tables(self) -> Tables:
+        return Tables(self.offsets, self.gaps, self.members, self.compression, self.checked, self.stream_bytes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._stored is None:
+            return (RecordIndex, (self.path, self._tables()))
+        return (_reopen, (self.path, self.compression, self.checked))
+
+    def __repr__(self) -> str:
+        return f"RecordIndex({self.path!r}, {len(self)} records, {len(self.gaps)} gaps)"
+
+
+class GrowingIndex:
+    """The index of a mapped plain file, walked only as far as it was asked for. Thread-safe.
+
+    Args:
+      mapped: The file.
+      on_damage: "raise", or "skip" to leave damage out as gaps.
+
+    Attributes:
+      complete: True once the walk has come to the file's end.
+
+    Payloads are not checked; whoever reads a record does that.
+    """
+
+    def __init__(self, mapped: MappedFile, *, on_damage: str = "raise") -> None:
+        self._path = mapped.path
+        self._walker = Walker(MappedWindow(mapped), mapped.path, check=False, on_damage=on_damage)
+        self._lock = threading.Lock()
+        self._offsets = np.zeros(_FIRST_WALK + 1, np.uint64)
+        self._count = 0
+        self.complete = False
+
+    @property
+    def offsets(self) -> NDArray[np.uint64]:
+        """As `RecordIndex.offsets`, so far: uint64 (known + 1,).
+
+        Later walks do not change it, but for its last entry where damage follows.
+        """
+        count = self._count
+        return self._offsets[: count + 1]
+
+    @property
+    def damage(self) -> list[Damage]:
+        """What was left out so far."""
+        return self._walker.damage
+
+    def ensure(self, count: int) -> int:
+        """Walks on until `count` records are known or the file ends.
+
+        Returns:
+          How many are known; fewer than `count` only at the file's end.
+
+        Raises:
+          RecordError: Damage was met before that (`on_damage="raise"`); what was known stays known.
+          NotTFRecordError: The file looks like something else.
+          FileChangedError: The file was cut or replaced meanwhile.
+        """
+        if self._count < count and not self.complete:
+            with self._lock:
+                while self._count < count and not self.complete:
+                    self._walk(max(count - self._count, _FIRST_WALK))
+        return self._count
+
+    def finish(self) -> RecordIndex:
+        """Walks to the file's end; the whole index, in memory."""
+        while not self.complete:
+            self.ensure(self._count + (1 << 16))
+        return RecordIndex(self._path, _tables(self._walker, self.offsets, "", checked=False))
+
+    def save(self) -> bool:
+        """Walks to the file's end and writes the sidecar; see `RecordIndex.save`."""
+        return self.finish().save()
+
+    def _walk(self, count: int) -> None:
+        run = self._walker.next_run(count)
+        if run is None:
+            self.complete = True
+            return
+        known = self._count + len(run)
+        offsets = self._offsets
+        if known >= len(offsets):
+            # A new array: views of the old one stay what they are.
+            offsets = np.zeros(2 * known + 1, np.uint64)
+            offsets[: self._count + 1] = self._offsets[: self._count + 1]
+        offsets[self._count : known + 1] = run.offsets
+        self._offsets = offsets
+        self._count = known  # Last: `offsets` reads it first.
+
+
+def _tables(walker: Walker, offsets: NDArray[np.uint64], compression: str, checked: bool) -> Tables:
+    gaps = [(damage.start, damage.end) for damage in walker.damage if damage.end > damage.start]
+    return Tables(
+        offsets,
+        np.array(gaps, np.uint64).reshape(-1, 2),
+        np.array(walker.window.members, np.uint64).reshape(-1, 2),
+        compression,
+        checked,
+        walker.position,
+    )
+
+
+def _reopen(path: str, compression: str, checked: bool) -> RecordIndex:
+    """An index that was pickled by its sidecar: opened again, or built where that did not travel along."""
+    return RecordIndex.for_file(path, compression, on_damage="skip", check=checked)

@@ -1,0 +1,165 @@
+"""Where bytes go: a file that appears under its name whole, or not at all.
+
+new       .NAME.1234-5f3a.partial  --commit-->  NAME        the dot keeps it out of patterns such as `*`
+append    NAME, from its end on    --abandon->  cut back to its old length
+device    /dev/stdout, a FIFO: written to as it is
+URL       uploaded, made visible by fsspec's commit
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from wellfed.io.files import is_url, local_path, open_system
+
+if TYPE_CHECKING:
+    from wellfed.io.files import PathLike
+
+
+class Output(Protocol):
+    """A file that is being written, by one thread at a time."""
+
+    def write(self, content: bytes | memoryview) -> None:
+        """Writes all of it; an error of the system is raised at once."""
+
+    def commit(self) -> None:
+        """Closes the file and makes it visible under its name."""
+
+    def abandon(self) -> None:
+        """Closes the file and leaves everything as it was; does nothing after `commit`."""
+
+
+def open_output(path: PathLike, *, overwrite: bool = False, append: bool = False) -> Output:
+    """Opens a file for writing.
+
+    Args:
+      path: A path of this machine or a URL.
+      overwrite: Replace a file of that name when this one is whole.
+      append: Add to a file of that name, on this machine.
+
+    Raises:
+      FileExistsError: The file exists; also at `commit`, if another has made it meanwhile.
+      OSError: Its folder cannot be written.
+      ValueError: Both `overwrite` and `append`, or `append` to a URL.
+    """
+    if overwrite and append:
+        raise ValueError("overwrite and append exclude each other")
+    if is_url(path):
+        if append:
+            raise ValueError(f"append=True needs a file on this machine, got {os.fspath(path)}")
+        return _RemoteOutput(os.fspath(path), overwrite=overwrite)
+    # The file behind a symbolic link is replaced, not the link.
+    target = Path(os.path.realpath(local_path(path)))
+    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        return _DirectOutput(target)
+    if append and target.exists():
+        return _AppendOutput(target)
+    return _NewOutput(target, overwrite=overwrite)
+
+
+class _NewOutput:
+    def __init__(self, target: Path, *, overwrite: bool) -> None:
+        self._target, self._overwrite = target, overwrite
+        if target.exists() and not overwrite:
+            raise _exists(target)
+        self._partial = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.partial")
+        self._file: BinaryIO = self._partial.open("xb", buffering=0)
+
+    def write(self, content: bytes | memoryview) -> None:
+        _write_all(self._file, content)
+
+    def commit(self) -> None:
+        try:
+            self._file.close()
+            if self._overwrite:
+                self._partial.replace(self._target)
+            else:
+                _rename_to_new(self._partial, self._target)
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        self._file.close()
+        with contextlib.suppress(FileNotFoundError):
+            self._partial.unlink()
+
+
+class _AppendOutput:
+    def __init__(self, target: Path) -> None:
+        self._file: BinaryIO = target.open("r+b", buffering=0)
+        self._size = self._file.seek(0, os.SEEK_END)
+
+    def write(self, content: bytes | memoryview) -> None:
+        _write_all(self._file, content)
+
+    def commit(self) -> None:
+        self._file.close()
+
+    def abandon(self) -> None:
+        if not self._file.closed:
+            self._file.truncate(self._size)
+            self._file.close()
+
+
+class _DirectOutput:
+    def __init__(self, target: Path) -> None:
+        self._file: BinaryIO = target.open("wb", buffering=0)
+
+    def write(self, content: bytes | memoryview) -> None:
+        _write_all(self._file, content)
+
+    def commit(self) -> None:
+        self._file.close()
+
+    abandon = commit
+
+
+class _RemoteOutput:
+    def __init__(self, url: str, *, overwrite: bool) -> None:
+        system, name = open_system(url)
+        if not overwrite and system.exists(name):
+            raise _exists(url)
+        self._file: Any = system.open(name, "wb", autocommit=False)
+        self._open = True
+
+    def write(self, content: bytes | memoryview) -> None:
+        self._file.write(content)
+
+    def commit(self) -> None:
+        self._open = False
+        self._file.close()
+        self._file.commit()
+
+    def abandon(self) -> None:
+        if self._open:
+            self._open = False
+            with contextlib.suppress(NotImplementedError):
+                self._file.discard()
+
+
+def _write_all(file: BinaryIO, content: bytes | memoryview) -> None:
+    left = memoryview(content)
+    while left:
+        # A disk that fills up takes a part first and refuses the rest.
+        left = left[file.write(left) :]
+
+
+def _rename_to_new(source: Path, target: Path) -> None:
+    """Renames without replacing: two writers of one name cannot both succeed."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError:  # File systems without hard links: the window between question and rename is small.
+        if target.exists():
+            raise _exists(target) from None
+        source.rename(target)
+
+
+def _exists(target: Path | str) -> FileExistsError:
+    return FileExistsError(f"{target} exists already: overwrite=True replaces it, append=True adds to it")

@@ -1,0 +1,143 @@
+"""Which files a name stands for: a path, a pattern, or `spec@N`.
+
+    data.tfrecord                     that file
+    train-*.tfrecord                  every file that fits, sorted by number
+    train@8                           train-00000-of-00008 to train-00007-of-00008
+    train.tfrecord@8                  train.tfrecord-00000-of-00008 and so on
+
+Shards are known by one rule, whoever wrote them: a number, "-of-", their count, whatever stands around.
+
+    mnist-train.tfrecord-00000-of-00001       TFDS                   part-00003-of-00010.tfrecord   Beam
+    train-00000-of-01024                      slim, ImageNet         coco_train.record-00003-of-00100
+    name_train_00982-of-01024.tfrecord                               data_00001.tfrecord  (no count: not checked)
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wellfed.errors import DatasetError
+from wellfed.io.files import is_url, local_path, open_system
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wellfed.io.files import PathLike
+
+_SHARD = re.compile(r"^(?P<before>.*?)(?P<number>\d+)-of-(?P<count>\d+)(?P<after>[^/\\]*)$", re.DOTALL)
+_SPEC = re.compile(r"^(?P<stem>.+)@(?P<count>\d+)$", re.DOTALL)
+_MAGIC = re.compile(r"[*?[]")
+
+
+@dataclass(frozen=True, slots=True)
+class ShardName:
+    """A file name of the form BEFORE number -of- count AFTER.
+
+    Attributes:
+      before: What stands in front of the number, with folders.
+      number: 0-based.
+      count: How many shards there are.
+      after: What stands behind the count, such as ".gz".
+    """
+
+    before: str
+    number: int
+    count: int
+    after: str
+
+    @classmethod
+    def parse(cls, path: str) -> ShardName | None:
+        """Takes a path apart; None where it names no shard of a counted set."""
+        found = _SHARD.match(path)
+        if found is None:
+            return None
+        before, number, count, after = found.groups()
+        return cls(before, int(number), int(count), after)
+
+
+def expand_patterns(files: PathLike | Iterable[PathLike]) -> list[str]:
+    """The files that one or more names stand for.
+
+    Args:
+      files: A path, URL, pattern or `spec@N`, or several. A name that exists is that file, whatever characters it has.
+
+    Returns:
+      Paths in the order of the names; those of one pattern sorted by the numbers in them, without hidden files.
+
+    Raises:
+      FileNotFoundError: A pattern matches nothing, or no name was given.
+      DatasetError: A pattern that asks for shards "of N" finds fewer than N; each missing one is named.
+    """
+    names = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    if not names:
+        raise FileNotFoundError("no file was named")
+    return [path for name in names for path in _expand_one(os.fspath(name))]
+
+
+def number_key(path: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key by which `data_10` comes after `data_9`."""
+    pieces = re.split(r"(\d+)", path)
+    return tuple((1, int(piece), piece) if piece.isdecimal() else (0, 0, piece) for piece in pieces)
+
+
+def _expand_one(name: str) -> list[str]:
+    if not is_url(name) and os.path.lexists(local_path(name)):
+        return [name]
+    spec = _SPEC.match(name)
+    if spec:
+        count = int(spec["count"])
+        return [f"{spec['stem']}-{number:05d}-of-{count:05d}" for number in range(count)]
+    if not _MAGIC.search(name):
+        return [name]
+    found = sorted(_glob(name), key=number_key)
+    if not found:
+        raise FileNotFoundError(f"no file matches {name}")
+    _check_complete(name, found)
+    return found
+
+
+def _glob(pattern: str) -> list[str]:
+    if not is_url(pattern):
+        return [path for path in glob.glob(local_path(pattern), recursive=True) if Path(path).is_file()]  # noqa: PTH207 -- gives the caller's own spelling.
+    system, name = open_system(pattern)
+    paths = [system.unstrip_protocol(path) for path in system.glob(name)]
+    return [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
+
+
+def _check_complete(pattern: str, found: list[str]) -> None:
+    """Refuses a set with a hole: shards that the pattern would match if they were there."""
+    shards = [shard for shard in map(ShardName.parse, found) if shard is not None]
+    there = {(shard.before, shard.count, shard.after, shard.number) for shard in shards}
+    missing = []
+    for before, count, after in sorted({(shard.before, shard.count, shard.after) for shard in shards}):
+        width = _width(found, before, after)
+        for number in range(count):
+            name = f"{before}{number:0{width}d}-of-{count:0{width}d}{after}"
+            if (before, count, after, number) not in there and _fits(name, pattern):
+                missing.append(name)
+    if missing:
+        names = ", ".join(Path(name).name for name in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        raise DatasetError(f"{len(missing)} of {len(missing) + len(found)} shards are missing: {names}", pattern)
+
+
+def _width(found: list[str], before: str, after: str) -> int:
+    """Digits of the numbers in a set of shards."""
+    for path in found:
+        match = _SHARD.match(path)
+        if match and (match["before"], match["after"]) == (before, after):
+            return len(match["number"])
+    return 5
+
+
+def _fits(path: str, pattern: str) -> bool:
+    """As glob: `*` does not match a "/"."""
+    parts, wanted = path.split("/"), local_path(pattern).split("/")
+    if "**" in wanted:
+        return fnmatch.fnmatchcase(path, local_path(pattern))
+    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))

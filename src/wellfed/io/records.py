@@ -1,0 +1,179 @@
+"""Records by number, over one file or many."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from wellfed.io.compression import check_name
+from wellfed.io.index import RecordIndex
+from wellfed.io.patterns import expand_patterns
+from wellfed.io.shelf import gather, open_shelf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from wellfed.columns import Bytes
+    from wellfed.io.files import PathLike
+    from wellfed.io.shelf import Shelf
+    from wellfed.io.walk import Damage
+
+_BATCH = 1024
+_INDEX_THREADS = 8  # Walking headers waits for the disk more than for the processor.
+
+
+class Records:
+    """The records of one or more TFRecord files as a sequence: `len`, `[i]`, slices, `take`.
+
+    The files' indexes are opened, or built and written, on first use. Thread-safe; forks and pickles.
+
+    Args:
+      files: A path, URL or pattern, or several; see `wellfed.io.expand_patterns`. Files keep the order in which they
+        are named; those of one pattern are sorted by number.
+      compression_type: "", "GZIP" or "ZLIB"; None has it told from each file's content.
+      on_damage: "raise", or "skip" to leave out whatever is damaged; each payload is checked then when the index is
+        built, so that the numbering stands, and `damage` tells what was left out.
+      check_crc: Check each payload's CRC32C when it is read.
+
+    Attributes:
+      paths: The files.
+
+    Raises:
+      FileNotFoundError: A pattern matches nothing.
+      RecordError: A file is damaged (when it is indexed), or the record that is read is.
+      NotTFRecordError: A file looks like something else.
+      CompressionError: A file has another compression than the one given, or is too large a GZIP or ZLIB stream to be
+        read at random; a seekable GZIP never is.
+      FileChangedError: A file was cut or replaced since its index was opened.
+
+    Example:
+      >>> records = Records("pairs-*.tfrecord")  # doctest: +SKIP
+      >>> len(records), records[0], records[10:20], records.take([7, 3, 7])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        files: PathLike | Iterable[PathLike],
+        compression_type: str | None = None,
+        *,
+        on_damage: str = "raise",
+        check_crc: bool = True,
+    ) -> None:
+        check_name(compression_type)
+        if on_damage not in ("raise", "skip"):
+            raise ValueError(f'on_damage must be "raise" or "skip", got {on_damage!r}')
+        self.paths = expand_patterns(files)
+        self._compression_type, self._on_damage, self._check_crc = compression_type, on_damage, check_crc
+
+    @cached_property
+    def indexes(self) -> list[RecordIndex]:
+        """One `RecordIndex` a file."""
+        if len(self.paths) == 1:
+            return [self._open_index(self.paths[0])]
+        with ThreadPoolExecutor(min(_INDEX_THREADS, len(self.paths)), "wellfed-index") as pool:
+            return list(pool.map(self._open_index, self.paths))
+
+    @property
+    def damage(self) -> list[Damage]:
+        """What was left out; empty unless `on_damage="skip"`."""
+        return [damage for index in self.indexes for damage in index.damage()]
+
+    def locate(self, row: int) -> tuple[str, int]:
+        """The file of a record, and its number there.
+
+        Raises:
+          IndexError: There is no such record.
+        """
+        file, within = self._place(row)
+        return self.paths[file], within
+
+    def take(self, rows: ArrayLike) -> Bytes:
+        """Records by number, in the order asked for; a number may come twice, and negative ones count from the end.
+
+        Returns:
+          `Bytes` as long as `rows`. Those of one plain file of this machine are views of the mapped file; others are
+          read or inflated into memory of their own.
+
+        Raises:
+          IndexError: There is no such record.
+        """
+        wanted = np.asarray(rows, np.int64) if np.size(rows) else np.zeros(0, np.int64)
+        total = len(self)
+        outside = (wanted < -total) | (wanted >= total)
+        if outside.any():
+            raise IndexError(f"record {wanted[outside][0]} is not among the {total} records")
+        wanted = np.where(wanted < 0, wanted + total, wanted)
+        files = np.searchsorted(self._ends, wanted, side="right")
+        parts, places = [], []
+        for file in np.unique(files).tolist():
+            here = np.flatnonzero(files == file)
+            parts.append(self._shelves[file].read(wanted[here] - self._starts[file]))
+            places.append(here)
+        return gather(parts, places)
+
+    def __len__(self) -> int:
+        return self._last_rows[-1]
+
+    @overload
+    def __getitem__(self, key: int) -> bytes: ...
+    @overload
+    def __getitem__(self, key: slice | NDArray[Any] | list[int]) -> Bytes: ...
+    def __getitem__(self, key: Any) -> bytes | Bytes:
+        """`bytes` of one record, or `Bytes` of a slice, index array or mask."""
+        if isinstance(key, slice):
+            return self.take(np.arange(*key.indices(len(self)), dtype=np.int64))
+        if hasattr(key, "__index__") and np.ndim(key) == 0:
+            file, within = self._place(key.__index__())
+            return self._shelves[file].read_one(within)
+        keys = np.asarray(key)
+        return self.take(np.flatnonzero(keys) if keys.dtype == bool else keys)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for start in range(0, len(self), _BATCH):
+            yield from self[start : start + _BATCH]
+
+    def __repr__(self) -> str:
+        return f"Records({self.paths[0]!r}{', ...' if len(self.paths) > 1 else ''}, {len(self.paths)} files)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Not what was opened: each process maps the files itself.
+        return {name: value for name, value in self.__dict__.items() if name == "paths" or name in _OPTIONS}
+
+    def _open_index(self, path: str) -> RecordIndex:
+        skip = self._on_damage == "skip"
+        return RecordIndex.for_file(path, self._compression_type, on_damage=self._on_damage, check=skip)
+
+    @cached_property
+    def _shelves(self) -> list[Shelf]:
+        return [open_shelf(index, check=self._check_crc) for index in self.indexes]
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum([len(index) for index in self.indexes], dtype=np.int64)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return self._ends - np.array([len(index) for index in self.indexes], np.int64)
+
+    @cached_property
+    def _last_rows(self) -> list[int]:
+        """`_ends` as a list, which is several times as fast for one row."""
+        ends: list[int] = self._ends.tolist()
+        return ends
+
+    def _place(self, row: int) -> tuple[int, int]:
+        total = self._last_rows[-1]
+        if not -total <= row < total:
+            raise IndexError(f"record {row} is not among the {total} records of {self!r}")
+        row += total if row < 0 else 0
+        file = bisect_right(self._last_rows, row)
+        return file, row - (self._last_rows[file - 1] if file else 0)
+
+
+_OPTIONS = ("_compression_type", "_on_damage", "_check_crc")

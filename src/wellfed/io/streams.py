@@ -1,0 +1,147 @@
+"""From a path to a window that a walk goes through: mapped where that can be, else block by block.
+
+plain, this machine     MappedWindow                     nothing is copied
+plain, behind a URL     PlainStream   -> StreamWindow    blocks of 4 MiB, or as long as a record needs
+GZIP, ZLIB              InflateStream -> StreamWindow    the same
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from wellfed.io.compression import HEAD_BYTES, choose
+from wellfed.io.files import MappedFile, is_url, local_path, open_source
+from wellfed.io.inflate import InflateStream
+from wellfed.io.walk import MappedWindow, Walker
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wellfed.io.files import ByteSource, PathLike
+    from wellfed.io.walk import Window
+
+BLOCK_BYTES = 4 << 20
+
+
+class Stream(Protocol):
+    """Uncompressed bytes, one after another.
+
+    Attributes:
+      failure: Why it ended before its end; "" while all is well.
+      members: (start in the file, start in the stream) of each compressed member met so far; empty for plain files.
+    """
+
+    failure: str
+    members: list[tuple[int, int]]
+
+    def read_into(self, buffer: memoryview) -> int:
+        """Fills `buffer`; returns how many bytes were there, fewer only at the end or at a failure."""
+
+    def resume(self) -> bool:
+        """After a failure, goes on where something is left; False where nothing is."""
+
+
+class PlainStream:
+    """A `Stream` over a source that is not compressed."""
+
+    def __init__(self, source: ByteSource, start: int = 0) -> None:
+        self._source, self._position = source, start
+        self.failure = ""
+        self.members: list[tuple[int, int]] = []
+
+    def read_into(self, buffer: memoryview) -> int:
+        """See `Stream`."""
+        count = self._source.read_into(self._position, buffer)
+        self._position += count
+        return count
+
+    def resume(self) -> bool:
+        """See `Stream`."""
+        return False
+
+
+class StreamWindow:
+    """A `Window` over a stream: one block at a time, longer where a record needs it.
+
+    A block grows with the bytes that are really there, never with the length that a record claims.
+    """
+
+    def __init__(self, stream: Stream, base: int = 0, block_bytes: int = BLOCK_BYTES) -> None:
+        self._stream, self._block_bytes = stream, block_bytes
+        self.block: NDArray[np.uint8] = np.empty(0, np.uint8)
+        self.base = base
+        self.members = stream.members
+
+    def advance(self, keep: int, want: int = 0) -> bool:
+        """See `Window`."""
+        kept = self.block[keep - self.base :]
+        size = max(self._block_bytes, min(want, 2 * len(kept)), len(kept) + self._block_bytes // 4)
+        block = np.empty(size, np.uint8)
+        block[: len(kept)] = kept
+        added = self._stream.read_into(block[len(kept) :].data)
+        if not added:
+            return False
+        self.block, self.base = block[: len(kept) + added], keep
+        return True
+
+    def failure(self) -> str:
+        """See `Window`."""
+        return self._stream.failure
+
+    def resume(self) -> bool:
+        """See `Window`."""
+        end = self.base + len(self.block)
+        if not self._stream.resume():
+            return False
+        self.block, self.base = np.empty(0, np.uint8), end
+        return True
+
+    def check(self) -> None:
+        """See `Window`; a stream's own sums tell whether it is what it was."""
+
+
+def open_window(path: PathLike, compression_type: str | None = None) -> tuple[Window, str]:
+    """Opens a file for a walk over its records.
+
+    Args:
+      path: A path of this machine or a URL.
+      compression_type: "", "GZIP" or "ZLIB"; None has it told from the content.
+
+    Returns:
+      The window, at the start of the file, and the compression: "", "GZIP" or "ZLIB".
+
+    Raises:
+      OSError: The file cannot be opened.
+      ValueError: The compression's name is unknown.
+      CompressionError: The content has another compression than the one given.
+    """
+    name = str(path)
+    if is_url(path):
+        source = open_source(path)
+        compression = choose(_head(source), compression_type, name)
+    else:
+        with Path(local_path(path)).open("rb", buffering=0) as file:
+            compression = choose(file.read(HEAD_BYTES), compression_type, name)
+        if not compression:
+            return MappedWindow(MappedFile(path)), ""
+        source = open_source(path)
+    stream: Stream = InflateStream(source, compression) if compression else PlainStream(source)
+    return StreamWindow(stream), compression
+
+
+def open_walker(
+    path: PathLike, compression_type: str | None = None, *, check: bool = True, on_damage: str = "raise"
+) -> tuple[Walker, str]:
+    """Opens a file and stands in front of its first record; see `open_window` and `Walker`."""
+    window, compression = open_window(path, compression_type)
+    return Walker(window, str(path), check=check, on_damage=on_damage), compression
+
+
+def _head(source: ByteSource) -> bytes:
+    buffer = bytearray(HEAD_BYTES)
+    with memoryview(buffer) as view:
+        count = source.read_into(0, view)
+    return bytes(buffer[:count])

@@ -1,0 +1,145 @@
+"""What packing is asked for: frozen, checked when made, and the same in Python, on the command line and on disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+Layout = Literal["tfds", "plain"]
+Compression = Literal["", "GZIP", "ZLIB", "GZIP_SEEKABLE"]
+OnError = Literal["raise", "skip", "quarantine"]
+Encoding = Literal["keep", "jpeg", "png", "raw"]
+Channels = Literal["rgb", "bgr", "grey"]
+
+FIELDS = ("format", "height", "width", "channels")
+# Between 100 MB and 1 GB: large enough for sequential reading, small enough to shuffle and to copy.
+SHARD_BYTES = 256_000_000
+PLAIN_PATTERN = "{name}_{split}_{shard:05d}.tfrecord"
+
+_WORD = re.compile(r"[A-Za-z0-9]\w*", re.ASCII)
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        shown = ", ".join(repr(choice) for choice in choices if choice is not None)
+        raise ValueError(f"{name} must be one of {shown}, got {value!r}")
+
+
+def _word(name: str, value: str) -> None:
+    if not _WORD.fullmatch(value):
+        raise ValueError(f'{name} becomes part of file names: expected letters, digits and "_", got {value!r}')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureOptions:
+    """What is done to pictures on their way into the shards. By default nothing: the original bytes are kept.
+
+    Attributes:
+      encoding: "keep" stores the bytes as they came (pixels of sources that hold arrays stay pixels); "jpeg" and
+        "png" encode what is not in that format yet; "raw" stores pixels, which needs one size for all.
+      channels: Turn pictures into RGB, BGR (with "raw" only) or grey; None keeps what each has.
+      resize: (height, width), or the shorter side's length. [pixels] None keeps each size.
+      crop: (height, width) cut from the middle, after resizing. [pixels]
+      quality: Of a JPEG that is encoded, 1 to 100.
+      exif: "apply" turns pictures upright as EXIF says; "keep" stores them as they are.
+      fields: Which facts of the (only) picture are stored beside it: "format", "height", "width", "channels".
+      check: Decode every picture and refuse those that cannot be. Without it, headers and ends are checked.
+    """
+
+    encoding: Encoding = "keep"
+    channels: Channels | None = None
+    resize: tuple[int, int] | int | None = None
+    crop: tuple[int, int] | None = None
+    quality: int = 95
+    exif: Literal["keep", "apply"] = "keep"
+    fields: tuple[str, ...] = ()
+    check: bool = False
+
+    def __post_init__(self) -> None:
+        _one_of("encoding", self.encoding, get_args(Encoding))
+        _one_of("channels", self.channels, (None, *get_args(Channels)))
+        _one_of("exif", self.exif, ("keep", "apply"))
+        for field_name in self.fields:
+            _one_of("fields", field_name, FIELDS)
+        if self.channels == "bgr" and self.encoding != "raw":
+            raise ValueError('channels="bgr" needs encoding="raw": JPEG and PNG hold RGB')
+        if not 1 <= self.quality <= 100:
+            raise ValueError(f"quality must be from 1 to 100, got {self.quality}")
+        sizes = self.resize if isinstance(self.resize, tuple) else (self.resize,)
+        if any(size is not None and size < 1 for size in (*sizes, *(self.crop or ()))):
+            raise ValueError(f"sizes must be at least 1 pixel, got resize={self.resize}, crop={self.crop}")
+
+    @property
+    def changes_pixels(self) -> bool:
+        """Whether pictures may have to be decoded and encoded again, which is work for processes."""
+        return self != PictureOptions(check=self.check, fields=self.fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackOptions:
+    """All that the bytes of a packed data set depend on, beside the source.
+
+    Attributes:
+      name: The data set's name, also in the shards' names: letters, digits and "_".
+      split: Split to share, such as `{"train": 0.9, "test": 0.1}`; one name for all; None for the source's own splits,
+        or "train" where it has none.
+      stratify: Take the shares within each class, not over all.
+      shards: How many shards each split gets; a mapping for each split its own.
+      shard_size: As many shards as give about this many bytes each. [bytes] Used where `shards` is None.
+      seed: Of the shuffle.
+      shuffle: Whether the listing is shuffled, exactly and as a whole.
+      compression: "", "GZIP", "ZLIB", or "GZIP_SEEKABLE": GZIP that wellfed reads at random.
+      version: Such as "1.1.0": in a folder of its own in `out`, beside other versions. None: in `out` itself, as
+        "1.0.0".
+      layout: "tfds" names shards and writes metadata as TensorFlow Datasets does; "plain" writes shards only.
+      name_pattern: Names of the shards of a plain layout, with {name}, {split}, {shard} and {shards}.
+      pictures: What is done to pictures.
+    """
+
+    name: str
+    split: Mapping[str, float] | str | None = None
+    stratify: bool = False
+    shards: int | Mapping[str, int] | None = None
+    shard_size: int = SHARD_BYTES
+    seed: int = 0
+    shuffle: bool = True
+    compression: Compression = ""
+    version: str | None = None
+    layout: Layout = "tfds"
+    name_pattern: str | None = None
+    pictures: PictureOptions = field(default_factory=PictureOptions)
+
+    def __post_init__(self) -> None:
+        _one_of("layout", self.layout, get_args(Layout))
+        _one_of("compression", self.compression, get_args(Compression))
+        _word("name", self.name)
+        self._check_split()
+        counts = self.shards.values() if isinstance(self.shards, Mapping) else (self.shards,)
+        if any(count is not None and count < 1 for count in counts):
+            raise ValueError(f"shards must be at least 1, got {self.shards}")
+        if self.shard_size < 1:
+            raise ValueError(f"shard_size must be at least 1 byte, got {self.shard_size}")
+        if self.version is not None and not _VERSION.fullmatch(self.version):
+            raise ValueError(f'version must be three numbers such as "1.1.0", got {self.version!r}')
+        if self.name_pattern is not None and self.layout != "plain":
+            raise ValueError('name_pattern needs layout="plain"; layout="tfds" has its own names')
+
+    def _check_split(self) -> None:
+        if isinstance(self.split, str):
+            _word("split", self.split)
+        elif self.split is not None:
+            for name, share in self.split.items():
+                _word("split", name)
+                if not share > 0:
+                    raise ValueError(f"the share of split {name!r} must be above 0, got {share}")
+            total = sum(self.split.values())
+            if abs(total - 1) > 1e-6:
+                raise ValueError(f"the shares of the splits must add up to 1, got {total:g} from {dict(self.split)}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the options as JSON values; equal options give equal values."""
+        values = {**asdict(self), "pictures": asdict(self.pictures)}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}

@@ -1,0 +1,84 @@
+"""Making finished shards a data set: move them into place, and the manifest last.
+
+Each step can be done again, so a publishing that was killed is taken up by the next run of the same pack. Where a data
+set is replaced, its manifest goes first: between the two there is no data set, never a mixed one.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from wellfed.datasets.manifest import MANIFEST, parse_json, pointer_to_json
+from wellfed.datasets.tfds import DATASET_INFO, read_splits, tfds_files
+from wellfed.packing.staging import clear, note_replaced, replaced, staged_name
+from wellfed.packing.write import QUARANTINE, index_name
+
+if TYPE_CHECKING:
+    from wellfed.datasets import Manifest
+    from wellfed.datasets.folder import Folder
+
+
+def publish(folder: Folder, manifest: Manifest, *, tfds: bool) -> None:
+    """Makes the data set of `manifest` the one in `folder`.
+
+    Args:
+      folder: Where its finished shards wait in staging, or have been moved from it.
+      manifest: What the data set is.
+      tfds: Whether to write the metadata of TensorFlow Datasets.
+    """
+    files = [shard.file for shards in manifest.splits.values() for shard in shards]
+    _withdraw(folder)
+    for file in files:
+        for name in (file, index_name(file)):
+            if folder.size(staged_name(name)) is not None:
+                folder.move(staged_name(name), name)
+    for name, content in (tfds_files(manifest) if tfds else {}).items():
+        folder.write(name, content)
+    quarantined = [item for item in manifest.skipped if item.split]
+    if folder.names(QUARANTINE):
+        lines = "".join(json.dumps(asdict(item)) + "\n" for item in quarantined)
+        folder.write(f"{QUARANTINE}/items.jsonl", lines.encode())
+    folder.write(MANIFEST, manifest.to_json().encode())
+    finish(folder, manifest)
+
+
+def finish(folder: Folder, manifest: Manifest) -> None:
+    """Removes what a published pack no longer needs: shards of the data set it replaced, and the staging folder."""
+    kept = {shard.file for shards in manifest.splits.values() for shard in shards}
+    for file in replaced(folder):
+        if file not in kept:
+            folder.remove(file)
+            folder.remove(index_name(file))
+    clear(folder)
+
+
+def switch(root: Folder, version: str) -> None:
+    """Makes `version` the current one of the versions in `root`, by one rename.
+
+    A data set that was packed into `root` itself keeps its manifest, and can be opened by its version.
+    """
+    content = root.read(MANIFEST)
+    if content is None:
+        root.write(MANIFEST, pointer_to_json(version).encode())
+        return
+    values = parse_json(content, root.full(MANIFEST))
+    if values.get("current") != version:
+        root.write(MANIFEST, (json.dumps(values | {"current": version}, indent=1) + "\n").encode())
+
+
+def _withdraw(folder: Folder) -> None:
+    """Takes an older data set's metadata away, once its shards are noted for removal."""
+    content = folder.read(MANIFEST)
+    if content is None and folder.size(DATASET_INFO) is None:
+        return
+    if content is None:
+        _, _, found = read_splits(folder)
+        files = [file for shards in found.values() for file, _ in shards]
+    else:
+        splits = parse_json(content, folder.full(MANIFEST)).get("splits", {})
+        files = [shard["file"] for shards in splits.values() for shard in shards]
+    note_replaced(folder, files)
+    folder.remove(DATASET_INFO)
+    folder.remove(MANIFEST)

@@ -1,0 +1,309 @@
+"""Parquet, through pyarrow; the one file that imports it here.
+
+A Parquet file can be read by row groups only, and a row of one is wanted at a time, in any order. So before the first
+row is read, the columns asked for are laid out once as an Arrow file in the temporary folder, one row group after
+another; that file is mapped by every process, and goes with the source.
+
+    Parquet: row groups, compressed  ->  Arrow file: record batches, as in memory  ->  row k of batch b
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from wellfed.datasets import ByteString, ClassLabel, FeatureType, Image, Scalar, Schema, Sequence, Tensor, Text
+from wellfed.errors import MissingExtraError, SourceError
+from wellfed.sources.base import ListedSource, Scan, vanished
+from wellfed.sources.listing import Listing, NumberedKeys
+from wellfed.sources.ownedfile import OwnedFile
+from wellfed.sources.paths import Paths, existing_files, group_names
+from wellfed.sources.sniff import HEAD_BYTES, describe, image_kind, read_head
+from wellfed.sources.types import type_of_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence as SequenceOf
+
+    from numpy.typing import NDArray
+
+_BATCH_ROWS = 1024
+_SPOOLING = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Parquet(ListedSource):
+    """The rows of Parquet files: a value for each column. Needs pyarrow: `pip install "wellfed[pyarrow]"`.
+
+    Numbers, texts and bytes keep their type; numbers that an Example cannot hold, such as float64, keep their memory
+    in a byte string. Bytes that begin like a picture are an `Image`, also in the structs (bytes, path) of Hugging
+    Face's data sets. Lists of numbers are `Tensor`s of unknown length. Dates and times become the int64 that Parquet
+    holds, in the column's unit. Missing floats are NaN; a row with another missing value fails when it is loaded.
+
+    Attributes:
+      paths: A file, several with the same columns, or a pattern.
+      label: The column that is the class: numbers from 0, or names, which are sorted by code point and become
+        `ClassLabel`.
+      columns: The columns to keep, all if not given.
+
+    Raises:
+      MissingExtraError: pyarrow is not installed.
+      SourceError: A file is no Parquet, has other columns than the first, none of those asked for, or one whose type
+        has no place in an Example.
+
+    Memory: 32 bytes a row. Disk: the columns uncompressed, in the temporary folder, from the first row that is read
+    (or the first pickling) until the source ends.
+    """
+
+    paths: Paths
+    label: str | None = None
+    columns: SequenceOf[str] | None = None
+
+    def __post_init__(self) -> None:
+        _pyarrow()
+        object.__setattr__(self, "paths", existing_files(self.paths))
+
+    def scan(self) -> Scan:
+        """Reads the files' ends, where their columns and counts are, and the column of the class."""
+        paths = cast("tuple[str, ...]", self.paths)
+        schema = _open(paths[0]).schema_arrow
+        names = self._used(schema.names)
+        counts, sizes = {}, []
+        for group, path in zip(group_names(paths), paths, strict=True):
+            file = _open(path)
+            if not file.schema_arrow.equals(schema):
+                raise SourceError(f"has other columns or types than {paths[0]}. Pack it by itself", path)
+            counts[group] = file.metadata.num_rows
+            groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+            sizes += [np.full(one.num_rows, one.total_byte_size // max(1, one.num_rows), np.int64) for one in groups]
+        if not sum(counts.values()):
+            raise SourceError("holds no row", paths[0])
+        types = {name: _feature_type(name, schema.field(name).type, paths[0]) for name in names}
+        labels = None
+        if self.label is not None:
+            types[self.label], labels = self._classes(types[self.label])
+        listing = Listing(NumberedKeys.of_counts(counts), np.concatenate(sizes), labels)
+        return Scan(Schema(types), listing, _Spool(paths, names))
+
+    def load(self, index: int) -> dict[str, Any]:
+        """Copies row `index` out of the Arrow file; arrays are read-only."""
+        listing, spool = self.listing(), cast("_Spool", self.kept)
+        assert isinstance(listing.keys, NumberedKeys)
+        columns, at = spool.locate(int(listing.keys.rows[index]))
+        item = {}
+        for name, kind in self.schema.items():
+            if name == self.label and listing.labels is not None:
+                item[name] = int(listing.labels[index])
+                continue
+            try:
+                item[name] = _value(columns[name][at], kind)
+            except ValueError as error:
+                file, number = listing.keys.locate(index)
+                path = cast("tuple[str, ...]", self.paths)[file]
+                raise SourceError(f"row {number}: column {name!r} {error}", path) from error
+        return item
+
+    def _used(self, names: list[str]) -> tuple[str, ...]:
+        asked = (*(self.columns or names), *([self.label] if self.label else []))
+        if unknown := [name for name in asked if name not in names]:
+            path = cast("tuple[str, ...]", self.paths)[0]
+            raise SourceError(f"has no column {unknown[0]!r}; it has {', '.join(names)}", path)
+        return tuple(dict.fromkeys(asked))
+
+    def _classes(self, kind: FeatureType) -> tuple[FeatureType, NDArray[np.int64]]:
+        """The type of the class column, and the class of each row."""
+        compute, path = _pyarrow("compute"), cast("tuple[str, ...]", self.paths)[0]
+        parts = [
+            _normal(batch.column(0)) for batch in _batches(cast("tuple[str, ...]", self.paths), (self.label or "",))
+        ]
+        column = _pyarrow().chunked_array(parts)
+        if column.null_count:
+            raise SourceError(f"column {self.label!r} has {column.null_count} rows without a class", path)
+        if isinstance(kind, Text):
+            names = sorted(column.unique().to_pylist())
+            numbers = compute.index_in(column, value_set=_pyarrow().array(names, column.type))
+            return ClassLabel(tuple(names)), numbers.to_numpy().astype(np.int64)
+        if not (isinstance(kind, Scalar) and kind.dtype.kind in "iub"):
+            raise SourceError(f"column {self.label!r} is {kind}; a class is a name or a whole number", path)
+        numbers = column.to_numpy().astype(np.int64)
+        if numbers.min() < 0:
+            raise SourceError(f"column {self.label!r} holds the class {numbers.min()}; classes count from 0", path)
+        return ClassLabel(num_classes=int(numbers.max()) + 1), numbers
+
+
+class _Spool:
+    """The columns as an Arrow file, laid out before the first row is read or the source is pickled."""
+
+    def __init__(self, paths: tuple[str, ...], names: tuple[str, ...]) -> None:
+        self._paths, self._names = paths, names
+        self._file: OwnedFile | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_paths": self._paths, "_names": self._names, "_file": self._laid_out()}
+
+    def locate(self, row: int) -> tuple[dict[str, Any], int]:
+        """The columns that hold a row, counted over all files, and its place in them."""
+        starts, batches = self._opened
+        at = int(np.searchsorted(starts, row, side="right")) - 1
+        return batches[at], row - int(starts[at])
+
+    @cached_property
+    def _opened(self) -> tuple[NDArray[np.int64], list[dict[str, Any]]]:
+        """The first row and the columns of each batch, mapped."""
+        pyarrow, ipc = _pyarrow(), _pyarrow("ipc")
+        file = ipc.open_file(pyarrow.memory_map(self._laid_out().path))
+        batches = [file.get_batch(at) for at in range(file.num_record_batches)]
+        counts = np.array([batch.num_rows for batch in batches], np.int64)
+        columns = [dict(zip(batch.schema.names, batch.columns, strict=True)) for batch in batches]
+        return np.cumsum(counts) - counts, columns
+
+    def _laid_out(self) -> OwnedFile:
+        with _SPOOLING:
+            if self._file is None or not os.path.exists(self._file.path):  # On another machine it is not there.
+                self._file = self._lay_out()
+            return self._file
+
+    def _lay_out(self) -> OwnedFile:
+        pyarrow, ipc, file = _pyarrow(), _pyarrow("ipc"), OwnedFile()
+        writer = None
+        try:
+            with pyarrow.OSFile(file.path, "wb") as sink:
+                for batch in _batches(self._paths, self._names):
+                    normal = {name: _normal(batch.column(name)) for name in self._names}
+                    laid = pyarrow.RecordBatch.from_pydict(normal)
+                    writer = writer or ipc.new_file(sink, laid.schema)
+                    writer.write_batch(laid)
+                if writer is not None:
+                    writer.close()
+        except (pyarrow.ArrowException, OSError) as error:
+            folder = os.path.dirname(file.path)
+            reason = f"cannot be laid out in {folder}: {error}. TMPDIR names another folder"
+            raise SourceError(reason, self._paths[0]) from error
+        return file
+
+
+def _value(scalar: Any, kind: FeatureType) -> Any:
+    """A cell's value.
+
+    Raises:
+      ValueError: It is missing, or is no picture where pictures are due.
+    """
+    if not scalar.is_valid:
+        if isinstance(kind, Scalar | Tensor) and kind.dtype.kind == "f" and not getattr(kind, "shape", ()):
+            return float("nan")
+        raise ValueError("has no value. Fill it, or leave the column out with columns=[...]")
+    if isinstance(kind, Tensor) and kind.shape:
+        if scalar.values.null_count and kind.dtype.kind != "f":
+            raise ValueError("has a list with missing values. Fill them, or leave the column out with columns=[...]")
+        return scalar.values.to_numpy(zero_copy_only=False)
+    value = scalar.as_py()
+    if isinstance(kind, Image) and image_kind(value[:HEAD_BYTES]) is None:
+        raise ValueError(f"is no picture but {describe(value[:HEAD_BYTES])}")
+    return value
+
+
+def _feature_type(name: str, stored: Any, path: str) -> FeatureType:
+    """The feature type of a column, from its type in Parquet."""
+    types = _pyarrow("types")
+    if types.is_dictionary(stored):
+        return _feature_type(name, stored.value_type, path)
+    if types.is_temporal(stored) and not types.is_interval(stored):
+        return Scalar(np.int64)
+    if _is_binary(stored):
+        return Image() if _begins_like_a_picture(name, path) else ByteString()
+    if types.is_struct(stored) and {field.name for field in stored} == {"bytes", "path"}:
+        return Image() if _begins_like_a_picture(name, path) else ByteString()
+    kind = _list_type(stored) if _is_list(stored) else _leaf_type(stored)
+    if kind is None:
+        raise SourceError(
+            f"column {name!r} is {stored}, which has no place here. Leave it out with columns=[...]", path
+        )
+    return kind
+
+
+def _leaf_type(stored: Any) -> FeatureType | None:
+    types = _pyarrow("types")
+    if types.is_string(stored) or types.is_large_string(stored):
+        return Text()
+    if _is_binary(stored):
+        return ByteString()
+    if types.is_boolean(stored) or types.is_integer(stored) or types.is_floating(stored):
+        return type_of_array((), np.dtype(stored.to_pandas_dtype()))
+    return None
+
+
+def _list_type(stored: Any) -> FeatureType | None:
+    types, inner = _pyarrow("types"), stored.value_type
+    if _is_list(inner):
+        deeper = _list_type(inner)
+        if isinstance(deeper, Tensor):  # A Sequence holds Tensors of one shape alone.
+            deeper = Sequence(Scalar(deeper.dtype)) if deeper.shape == (None,) else deeper
+        return None if deeper is None else Sequence(deeper)
+    leaf = _leaf_type(inner)
+    if isinstance(leaf, Text | ByteString):
+        return Sequence(leaf)
+    if isinstance(leaf, Scalar | Tensor):
+        size = stored.list_size if types.is_fixed_size_list(stored) else None
+        return type_of_array((size,), leaf.dtype)
+    return None
+
+
+def _is_list(stored: Any) -> bool:
+    types = _pyarrow("types")
+    return bool(types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored))
+
+
+def _is_binary(stored: Any) -> bool:
+    types = _pyarrow("types")
+    return bool(types.is_binary(stored) or types.is_large_binary(stored) or types.is_fixed_size_binary(stored))
+
+
+def _begins_like_a_picture(name: str, path: str) -> bool:
+    """Whether the first value of a column of bytes is a picture."""
+    for batch in _open(path).iter_batches(1, columns=[name]):
+        if (value := _normal(batch.column(name))[0]).is_valid:
+            return image_kind(value.as_py()[:HEAD_BYTES]) is not None
+    return False
+
+
+def _normal(column: Any) -> Any:
+    """A column as it is laid out: dictionaries as their values, times as int64, structs as their bytes."""
+    pyarrow, types, compute, stored = _pyarrow(), _pyarrow("types"), _pyarrow("compute"), column.type
+    if types.is_dictionary(stored):
+        return _normal(column.dictionary_decode())
+    if types.is_struct(stored):
+        return compute.struct_field(column, "bytes")
+    if types.is_date32(stored) or types.is_time32(stored):
+        column = column.cast(pyarrow.int32())
+    return column.cast(pyarrow.int64()) if types.is_temporal(stored) else column
+
+
+def _batches(paths: Iterable[str], names: tuple[str, ...]) -> Iterator[Any]:
+    for path in paths:
+        yield from _open(path).iter_batches(_BATCH_ROWS, columns=list(names))
+
+
+def _open(path: str) -> Any:
+    pyarrow, parquet = _pyarrow(), _pyarrow("parquet")
+    try:
+        if not (head := read_head(path)).startswith(b"PAR1"):
+            raise SourceError(f"is no Parquet but {describe(head)}", path)
+        return parquet.ParquetFile(path, memory_map=True)
+    except OSError as error:
+        raise vanished(path, error) from error
+    except pyarrow.ArrowException as error:
+        raise SourceError(f"is a damaged Parquet file: {error}. Fetch it again", path) from error
+
+
+def _pyarrow(module: str = "") -> Any:
+    """pyarrow, or a module of it."""
+    try:
+        return importlib.import_module(f"pyarrow.{module}" if module else "pyarrow")
+    except ImportError as error:
+        raise MissingExtraError("wellfed.sources.Parquet", "pyarrow", "pyarrow") from error
