@@ -80,8 +80,10 @@ class Ways:
 
     def _check_others(self, found: list[bytes], damage: list[tuple]) -> None:
         path = str(self._path)
-        for threads in (1, 2):
-            report = summary.verify_file(path, threads=threads)
+        for threads, part_bytes in ((1, 32 << 20), (2, 90)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(summary, "_PART_BYTES", part_bytes)
+                report = summary.verify_file(path, threads=threads)
             assert (report.records, report.payload_bytes) == (len(found), sum(map(len, found)))
             assert [astuple(one)[1:] for one in report.damage] == damage
         records = Records(path, on_damage="skip")
