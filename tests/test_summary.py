@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_files import frames
 
-from wellfed import _native, summary
+from wellfed import _native
 from wellfed.errors import CompressionError, FileChangedError
 from wellfed.io import TFRecordReader
-from wellfed.summary import verify, verify_file
+from wellfed.summary import files as summary
+from wellfed.summary.files import verify, verify_file
 
 
 @pytest.fixture

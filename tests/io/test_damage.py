@@ -8,11 +8,11 @@ from dataclasses import astuple
 import pytest
 from record_files import FakeSource, frame, frames, run_payloads, starts
 
-from wellfed import summary
 from wellfed.errors import CorruptRecordError, RecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
 from wellfed.io.streams import PlainStream, StreamWindow
 from wellfed.io.walk import Walker
+from wellfed.summary import files as summary
 
 PAYLOADS = [b"", b"a", b"bc", b"", b"0123456789abcdef" * 2, b"\0" * 9, b"\xff" * 13, b"wellfed", b"\x10" * 5, b"end"]
 FILE = frames(PAYLOADS)

@@ -1,4 +1,4 @@
-"""Facts about files as dataclasses: the one source for the command line and the viewer."""
+"""What a check of a file finds: every sum of every record, on any number of threads."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from wellfed.io.files import PathLike
     from wellfed.io.walk import Damage, Run, Window
-
-__all__ = ["FileReport", "verify", "verify_file"]
 
 _THREADS = 2  # Memory has no more to give than two can take.
 _PART_BYTES = 32 << 20  # What a thread checks at a time; finding its first record is nothing beside it.
