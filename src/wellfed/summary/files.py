@@ -1,4 +1,4 @@
-"""Facts about files as dataclasses: the one source for the command line and the viewer."""
+"""Checking files: every sum of every record, and what is damaged."""
 
 from __future__ import annotations
 
