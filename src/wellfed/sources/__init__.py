@@ -6,16 +6,20 @@ from wellfed.sources.binary import FixedBinary
 from wellfed.sources.cifar import Cifar
 from wellfed.sources.csvfile import Csv
 from wellfed.sources.folders import ClassFolders
+from wellfed.sources.items import Items
 from wellfed.sources.listfile import ListFile
 from wellfed.sources.listing import JoinedKeys, Listing, ListingBuilder, NumberedKeys, Skipped
 from wellfed.sources.mnist import Mnist
 from wellfed.sources.parquet import Parquet
+from wellfed.sources.spooled import Spooled
+from wellfed.sources.tar import Tar
 
 __all__ = [
     "Cifar",
     "ClassFolders",
     "Csv",
     "FixedBinary",
+    "Items",
     "JoinedKeys",
     "ListFile",
     "ListedSource",
@@ -28,4 +32,6 @@ __all__ = [
     "Scan",
     "Skipped",
     "Source",
+    "Spooled",
+    "Tar",
 ]

@@ -191,7 +191,7 @@ def _open_npy(path: str) -> _Array:
         file = MappedFile(path)
     except OSError as error:
         raise vanished(path, error) from error
-    return _Array(path, _parse_npy(path, file.data), file)
+    return _Array(path, parse_npy(path, file.data), file)
 
 
 def _open_npz(path: str) -> dict[str, _Array]:
@@ -205,7 +205,7 @@ def _open_npz(path: str) -> dict[str, _Array]:
                 stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
                 inflated = b"" if stored else archive.read(member)
                 content = _stored_member(member, file.data) if stored else np.frombuffer(inflated, np.uint8)
-                values = _parse_npy(f"{path}/{member.filename}", content)
+                values = parse_npy(f"{path}/{member.filename}", content)
                 arrays[member.filename.removesuffix(".npy")] = _Array(path, values, file if stored else None)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise SourceError(f"is a damaged .npz: {error}. Fetch it again", path) from error
@@ -226,8 +226,12 @@ def _stored_member(member: zipfile.ZipInfo, data: NDArray[np.uint8]) -> NDArray[
     return data[start : start + member.file_size]
 
 
-def _parse_npy(path: str, content: NDArray[np.uint8]) -> NDArray[Any]:
-    """The array that the bytes of a .npy file hold; a view of them."""
+def parse_npy(path: str, content: NDArray[np.uint8], *, rows: bool = True) -> NDArray[Any]:
+    """The array that the bytes of a .npy file hold, with `rows` one of at least one dimension; a view of them.
+
+    Raises:
+      SourceError: The bytes are no array of a plain dtype, or no whole one.
+    """
     head = content[:_MAX_HEADER_BYTES].tobytes()
     if not head.startswith(b"\x93NUMPY"):
         raise SourceError(f"is no NumPy file but {describe(head[:64])}", path)
@@ -240,9 +244,9 @@ def _parse_npy(path: str, content: NDArray[np.uint8]) -> NDArray[Any]:
         raise SourceError(f"is a damaged .npy: {error}. Fetch it again", path) from error
     if dtype.hasobject:
         raise SourceError("holds Python objects, which are pickles and are not read. Save it with a plain dtype", path)
-    if not shape:
+    if rows and not shape:
         raise SourceError("holds a single value; an array of rows is due", path)
     held, due = len(content) - stream.tell(), prod(shape) * dtype.itemsize
-    if held != due or min(shape) < 0:
+    if held != due or min(shape, default=0) < 0:
         raise SourceError(f"holds {held} bytes of data; shape {shape} and dtype {dtype} say {due}", path)
     return np.ndarray(shape, dtype, content, stream.tell(), order="F" if is_fortran else "C")
