@@ -100,7 +100,7 @@ def test_a_url_that_is_not_there_is_an_error():
 
 def test_a_protocol_without_its_package_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(MissingExtraError, match="s3:// needs"):
+    with pytest.raises(MissingExtraError, match=r's3:// needs s3fs: pip install "wellfed\[s3fs\]"'):
         open_source("s3://bucket/x")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from PIL import BmpImagePlugin, GifImagePlugin, Image, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
 
 from wellfed.errors import ImageError
+from wellfed.image.colour import with_alpha
 from wellfed.image.exif import exif_orientation
 
 if TYPE_CHECKING:
@@ -133,9 +134,7 @@ def _wide_pixels(picture: Image.Image, channels: int) -> npt.NDArray[np.uint16]:
     if channels in {0, 1}:
         return grey
     colours = np.repeat(grey, 3, axis=-1)
-    if channels == 3:
-        return colours
-    return np.concatenate([colours, np.full_like(grey, 0xFFFF)], axis=-1)
+    return colours if channels == 3 else with_alpha(colours)
 
 
 def _damaged(name: str, view: memoryview, error: Exception) -> ImageError:
