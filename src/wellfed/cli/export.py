@@ -1,5 +1,8 @@
 """`wellfed export`."""
+
 import click
+
+
 @click.command("export")
 def command() -> None:
     r"""Turn a packed data set back into files.
