@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from wellfed.cli import app
 from wellfed.image import encode_image
 

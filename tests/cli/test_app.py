@@ -5,6 +5,7 @@ import sys
 
 import click
 import pytest
+
 from wellfed.cli import app
 from wellfed.cli.main import LazyGroup, sentence
 from wellfed.errors import CorruptRecordError, WellfedError
@@ -79,7 +80,11 @@ def failing(monkeypatch):
 
 ERRORS = {
     "an error of wellfed": (WellfedError("a sentence"), 2, "wellfed: a sentence\n"),
-    "no such file": (FileNotFoundError(2, "No such file or directory", "x"), 2, "wellfed: x: No such file or directory\n"),
+    "no such file": (
+        FileNotFoundError(2, "No such file or directory", "x"),
+        2,
+        "wellfed: x: No such file or directory\n",
+    ),
     "damage": (CorruptRecordError("bad sum", "a", 3, 90), 1, "wellfed: a: record 3 at byte 90: bad sum. "),
     "Ctrl-C": (KeyboardInterrupt(), 130, "interrupted\n"),
     "a bug": (ZeroDivisionError("division by zero"), 101, "wellfed: this is a bug in wellfed: ZeroDivisionError: "),

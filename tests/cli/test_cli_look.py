@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from wellfed.example import encode_example
 from wellfed.io import RecordIndex, TFRecordWriter
 
@@ -54,7 +55,13 @@ def test_the_golden_json_of_head(wellfed, packed):
         "record": 0,
         "bytes": record["bytes"],
         "features": {
-            "image": {"format": "png", "height": 28, "width": 28, "channels": 1, "bytes": record["features"]["image"]["bytes"]},
+            "image": {
+                "format": "png",
+                "height": 28,
+                "width": 28,
+                "channels": 1,
+                "bytes": record["features"]["image"]["bytes"],
+            },
             "label": {"value": label, "name": str(label)},
             "filename": {"text": record["features"]["filename"]["text"]},
         },

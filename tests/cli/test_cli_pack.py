@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from packed_folder import contents
+
 from wellfed.cli.progress import describe, progress_bar
 from wellfed.datasets import open_dataset
 from wellfed.image import encode_image
@@ -13,7 +14,7 @@ from wellfed.packing import Progress
 
 
 def test_the_command_of_the_demo_packs(wellfed, digits, tmp_path):
-    options = "--name digits --split train=0.9,test=0.1 --shard-size 1MB --seed 0".split()
+    options = ["--name", "digits", "--split", "train=0.9,test=0.1", "--shard-size", "1MB", "--seed", "0"]
     done = wellfed("pack", "images", digits, tmp_path / "out", *options)
 
     assert (done.exit_code, done.stderr) == (0, "")
@@ -137,7 +138,9 @@ def test_a_truncated_png_is_put_aside_when_asked(wellfed, cut_png, tmp_path):
 
     assert done.exit_code == 1
     assert "skipped 1:\n  cat/bad.png: the PNG of" in done.stdout
-    assert contents(tmp_path / "out" / ".wellfed" / "quarantine")["cat/bad.png"] == (cut_png / "cat/bad.png").read_bytes()
+    assert (
+        contents(tmp_path / "out" / ".wellfed" / "quarantine")["cat/bad.png"] == (cut_png / "cat/bad.png").read_bytes()
+    )
 
 
 def test_out_that_exists_already(wellfed, digits, packed):
