@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """What a check of a file finds: every sum of every record, on any number of threads."""
-=======
-"""Checking files: every sum of every record, and what is damaged."""
->>>>>>> data
 
 from __future__ import annotations
 
