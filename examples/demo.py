@@ -45,7 +45,9 @@ def run(command: str) -> None:
     """Echoes a command and runs it with the interpreter's own environment; ends the demo where it fails."""
     say(f"\n$ {command}")
     program, *arguments = shlex.split(command)
-    subprocess.run([str(Path(sys.executable).parent / program), *arguments], cwd=ROOT, check=True)
+    done = subprocess.run([str(Path(sys.executable).parent / program), *arguments], cwd=ROOT, check=False)
+    if done.returncode:
+        sys.exit(f"demo: the command above ended with exit code {done.returncode}")
 
 
 class Classifier:
