@@ -6,7 +6,7 @@ import gzip
 from dataclasses import astuple
 
 import pytest
-from record_files import FakeSource, frame, frames, starts
+from record_files import FakeSource, frame, frames, run_payloads, starts
 
 from wellfed import summary
 from wellfed.errors import CorruptRecordError, RecordError, TruncatedRecordError
@@ -50,8 +50,7 @@ def walk_blocks(content: bytes, block_bytes: int) -> tuple[list[bytes], list[tup
     walker = Walker(StreamWindow(PlainStream(FakeSource(content)), block_bytes=block_bytes), "x", on_damage="skip")
     found = []
     while (run := walker.next_run()) is not None:
-        ends = run.offsets.tolist()
-        found += [run.block[a + 12 : b - 4].tobytes() for a, b in zip(ends, ends[1:], strict=False)]
+        found += run_payloads(run)
     return found, [astuple(damage)[1:] for damage in walker.damage]
 
 

@@ -40,8 +40,8 @@ def packed(report: PackReport, *, as_json: bool) -> None:
     grown = report.bytes_out - report.bytes_in
     if report.ratio > 1.1 and grown > _USUAL_OVERHEAD_BYTES * sum(report.records.values()):
         click.echo(
-            f"warning: the shards are {report.ratio:.1f} times as large as the input. --encoding keep stores pictures as "
-            "they came; --encoding jpeg or png makes pixels smaller",
+            f"warning: the shards are {report.ratio:.1f} times as large as the input. --encoding keep stores pictures "
+            "as they came; --encoding jpeg or png makes pixels smaller",
             err=True,
         )
 

@@ -101,9 +101,12 @@ class ListedSource:
 
     def part(self, rows: NDArray[np.int64]) -> Self:
         """The source of these rows alone; what is open stays shared with the whole."""
+        return self.with_listing(self.listing().take(np.asarray(rows, np.int64)))
+
+    def with_listing(self, listing: Listing) -> Self:
+        """The same source over another listing."""
         twin = object.__new__(type(self))
-        found = self._found._replace(listing=self.listing().take(np.asarray(rows, np.int64)))
-        twin.__dict__.update(self.__dict__, _found=found)
+        twin.__dict__.update(self.__dict__, _found=self._found._replace(listing=listing))
         return twin
 
     @cached_property

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from wellfed.io.files import PathLike
     from wellfed.io.walk import Run
 
-__all__ = ["FileReport", "verify", "verify_file"]
-
 _THREADS = 2  # One walks headers while the other checks payloads; memory has no more to give than two can take.
 
 
