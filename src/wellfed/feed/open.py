@@ -73,7 +73,9 @@ def range(*arguments: int) -> Dataset:  # noqa: A001 -- tf.data's name.
 def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     filenames: PathLike | Sequence[PathLike],
     features: Mapping[str, FeatureSpec] | None = None,
+    compression_type: str | None = None,
     *,
+    on_damage: str = "raise",
     check_crc: bool = True,
 ) -> Dataset:
     """The records of TFRecord files, in the order of the files. Addressable.
@@ -82,10 +84,15 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       filenames: A path or pattern, or several. The matches of a pattern are sorted, numbers by value.
       features: What to parse each record into, such as `{"x": FixedLenFeature([], np.int64)}`: elements are mappings,
         batches hold one column a feature, and all is parsed by columns. None: elements are the records' bytes.
+      compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file. To reach a row, its whole GZIP
+        member is inflated; a seekable GZIP has small ones.
+      on_damage: "raise", or "skip": damaged records are found by a check of all sums when the files are indexed, and
+        left out before the order starts.
       check_crc: Prove the sum of each payload. The header's is always proved.
 
     Raises:
       FileNotFoundError: A pattern matches nothing.
+      PlanError: An option has a value that is none.
       ValueError: `features` cannot be compiled.
 
     Differs from tf.data.TFRecordDataset:
@@ -104,7 +111,8 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       >>> folder.cleanup()
     """
     files = tuple(expand_patterns(filenames))
-    return _over(plan.Records(files, None if features is None else dict(features), check_crc))
+    spec = None if features is None else dict(features)
+    return _over(plan.Records(files, spec, compression_type, on_damage, check_crc))
 
 
 def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
@@ -113,6 +121,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     *,
     features: Mapping[str, FeatureSpec] | None = None,
     decode: bool = True,
+    on_damage: str = "raise",
     check_crc: bool = True,
 ) -> Dataset:
     """Opens a data set: a folder that `wellfed pack` or TensorFlow Datasets wrote, or TFRecord files. Addressable.
@@ -122,6 +131,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
       split: Which split of a folder's, such as "train"; may be left out where there is only one.
       features: What to parse instead of the folder's own schema.
       decode: Decode pictures and the like as the schema says. False leaves what is stored, such as encoded pictures.
+      on_damage: As in `TFRecordDataset`.
       check_crc: As in `TFRecordDataset`.
 
     Raises:
@@ -129,14 +139,20 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
       FileNotFoundError: Nothing is there.
     """
     if isinstance(path, (str, os.PathLike)) and Path(path).is_dir():
-        return _open_folder(path, split, features, decode=decode, check_crc=check_crc)
+        return _open_folder(path, split, features, decode=decode, on_damage=on_damage, check_crc=check_crc)
     if split is not None:
         raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
-    return TFRecordDataset(path, features, check_crc=check_crc)
+    return TFRecordDataset(path, features, on_damage=on_damage, check_crc=check_crc)
 
 
 def _open_folder(
-    path: PathLike, split: str | None, features: Mapping[str, FeatureSpec] | None, *, decode: bool, check_crc: bool
+    path: PathLike,
+    split: str | None,
+    features: Mapping[str, FeatureSpec] | None,
+    *,
+    decode: bool,
+    on_damage: str,
+    check_crc: bool,
 ) -> Dataset:
     found = open_dataset(path)
     if split is None and len(found.splits) == 1:
@@ -146,7 +162,7 @@ def _open_folder(
         asked = "which split?" if split is None else f"there is no split {split!r}."
         raise DatasetError(f"{asked} This data set has {names}", str(path))
     spec = dict(found.schema.features() if features is None else features)
-    dataset = _over(plan.Records(tuple(found.splits[split].files), spec, check_crc))
+    dataset = _over(plan.Records(tuple(found.splits[split].files), spec, found.compression, on_damage, check_crc))
     if features is None and decode:
         return dataset.map(DecodeSchema(found.schema))
     return dataset

@@ -43,14 +43,27 @@ class Records:
     """The records of TFRecord files, in file order.
 
     Attributes:
-      files: Local paths, at least one.
+      files: Paths or URLs, at least one.
       features: What to parse each record into; None leaves the bytes of the record.
+      compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file.
+      on_damage: "raise", or "skip": leave damaged records out before the order starts.
       check_crc: Prove each payload's sum. The header's is always proved.
     """
 
     files: tuple[str, ...]
     features: Mapping[str, FeatureSpec] | None = None
+    compression_type: str | None = None
+    on_damage: str = "raise"
     check_crc: bool = True
+
+    def __post_init__(self) -> None:
+        if self.compression_type not in (None, "", "GZIP", "ZLIB"):
+            raise PlanError(
+                "TFRecordDataset",
+                f'compression_type must be None, "", "GZIP" or "ZLIB", got {self.compression_type!r}',
+            )
+        if self.on_damage not in ("raise", "skip"):
+            raise PlanError("TFRecordDataset", f'on_damage must be "raise" or "skip", got {self.on_damage!r}')
 
 
 @dataclass(frozen=True, slots=True, eq=False)

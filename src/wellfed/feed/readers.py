@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from wellfed.feed import plan
 from wellfed.feed.records import RecordsReader
+from wellfed.feed.taken import TakenReader
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
+from wellfed.io.compression import HEAD_BYTES, detect
+from wellfed.io.files import is_url, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,8 +147,20 @@ class _Shared:
 def _open(node: plan.Source) -> Reader:
     match node:
         case plan.Records():
-            return RecordsReader(node)
+            return RecordsReader(node) if _is_plain(node) else TakenReader(node)
         case plan.Arrays():
             return ArraysReader(node)
         case plan.Range():
             return RangeReader(node)
+
+
+def _is_plain(node: plan.Records) -> bool:
+    """Whether all files are plain ones of this machine, of which no damage is to be left out."""
+    if node.on_damage != "raise" or node.compression_type or any(map(is_url, node.files)):
+        return False
+    return node.compression_type == "" or not any(map(_compression_of, node.files))
+
+
+def _compression_of(path: str) -> str:
+    with Path(local_path(path)).open("rb") as file:
+        return detect(file.read(HEAD_BYTES))
