@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.io import expand_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wellfed.example import FeatureSpec
 
@@ -68,6 +68,43 @@ def range(*arguments: int) -> Dataset:  # noqa: A001 -- tf.data's name.
       [2, 5]
     """
     return _over(plan.Range(builtins.range(*arguments)))
+
+
+def from_generator(generator: Callable[[], Iterable[Any]]) -> Dataset:
+    """The elements of a Python iterable, in one thread. Opaque: forward only, and it cannot resume in the middle.
+
+    Args:
+      generator: Called once an epoch; gives an iterable of elements.
+
+    Differs from tf.data:
+      Types and shapes are what the elements have: there is no `output_signature`.
+
+    Example:
+      >>> from wellfed.feed import from_generator
+      >>> [int(n) for n in from_generator(lambda: iter([1, 2, 3])).batch(2).unbatch()]
+      [1, 2, 3]
+    """
+    if not callable(generator):
+        raise PlanError("from_generator", f"a function that gives an iterable is due, got {type(generator).__name__}")
+    return _over(plan.Generator(generator))
+
+
+def list_files(pattern: PathLike | Sequence[PathLike], *, shuffle: bool = False, seed: int | None = None) -> Dataset:
+    """The paths that match a pattern, as bytes. Addressable.
+
+    Args:
+      pattern: A path or pattern, or several.
+      shuffle: Put them into another order in each epoch.
+      seed: As in `Dataset.shuffle`.
+
+    Raises:
+      FileNotFoundError: A pattern matches nothing.
+
+    Differs from tf.data:
+      Sorted, and not shuffled unless asked.
+    """
+    files = from_arrays(Bytes.from_list(expand_patterns(pattern)))
+    return files.shuffle(seed=seed) if shuffle else files
 
 
 def TFRecordDataset(  # noqa: N802 -- tf.data's name.

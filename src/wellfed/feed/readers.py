@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.records import RecordsReader
 from wellfed.feed.taken import TakenReader
@@ -98,6 +99,29 @@ class RangeReader:
         pass
 
 
+class GeneratorReader:
+    """Nothing to read by number: a stream asks the generator itself."""
+
+    def count(self, stop: int) -> int:
+        raise PlanError("from_generator", f"has no elements by number, {stop} of them were asked for")
+
+    def read(self, positions: Positions) -> Unit:
+        raise PlanError("from_generator", f"has no elements by number, {len(positions)} of them were asked for")
+
+    def locate(self, row: int) -> str:
+        del row
+        return ""
+
+    def fingerprint(self) -> str:
+        return "a generator"
+
+    def refresh(self) -> None:
+        pass
+
+    def settle(self) -> None:
+        pass
+
+
 class Readers:
     """The readers of a plan's sources, opened on first use and shared by all data sets made over them.
 
@@ -152,6 +176,8 @@ def _open(node: plan.Source) -> Reader:
             return ArraysReader(node)
         case plan.Range():
             return RangeReader(node)
+        case plan.Generator():
+            return GeneratorReader()
 
 
 def _is_plain(node: plan.Records) -> bool:
