@@ -87,7 +87,7 @@ class Dataset(Verbs, SequentialVerbs):
         """
         if not plan.is_addressable(self._node):
             raise TypeError(
-                f"this data set has no length: {plan.lost_by(self._node)} makes as many elements as it likes"
+                f"this data set has no length: {plan.lost_by(self._node)} makes any number of elements"
             )
         length = Pipeline(self._node, self._readers.open(), self._context(0)).length()
         if length is None:
