@@ -1,12 +1,4 @@
-<<<<<<< HEAD
 """What a check of a file finds: every sum of every record, on any number of threads."""
-=======
-<<<<<<< HEAD
-"""What a check of a file finds: every sum of every record, on any number of threads."""
-=======
-"""Checking files: every sum of every record, and what is damaged."""
->>>>>>> data
->>>>>>> main
 
 from __future__ import annotations
 
