@@ -9,7 +9,7 @@ from wellfed.packing.job import Job
 from wellfed.packing.options import OnError, PackFields, PackOptions
 from wellfed.packing.packer import Packer, check_target
 from wellfed.packing.run import GivenPool, LocalPool, default_workers
-from wellfed.sources import Items, Spooled
+from wellfed.packing.sourced import as_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -126,13 +126,3 @@ def plan_pack(
       PackError: The options do not fit it.
     """
     return Job.plan(as_source(source), options).preview(os.fspath(out))
-
-
-def as_source(source: Source | Iterable[Mapping[str, Any]]) -> Source:
-    """Returns a source as it is, a sequence as `Items`, and any other iterable as `Spooled`."""
-    # Not isinstance: asking an object for its schema would read the raw data.
-    if hasattr(type(source), "listing"):
-        return source  # type: ignore[return-value]  # It has the methods of one.
-    if hasattr(source, "__len__") and hasattr(source, "__getitem__"):
-        return Items(source)  # type: ignore[arg-type]  # It has what a sequence needs.
-    return Spooled(source)  # type: ignore[arg-type]  # No source, so an iterable.
