@@ -151,6 +151,17 @@ def test_out_that_exists_already(wellfed, digits, packed):
     assert contents(packed) == before
 
 
+def test_one_shard_is_written_again(wellfed, digits, packed):
+    before = contents(packed)
+    (packed / "digits-train.tfrecord-00001-of-00002").unlink()
+    options = ["--name", "digits", "--split", "train=0.7,test=0.3", "--shards", "2", "--only-shard", "train:1"]
+    done = wellfed("pack", "images", digits, packed, *options)
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("digits-train.tfrecord-00001-of-00002  ")
+    assert contents(packed) == before
+
+
 WRONG_OPTIONS = {
     "shares": (["--split", "train=0.9,test=0.2"], "must add up to 1, got 1.1"),
     "no share": (["--split", "train=x"], "expected NAME=SHARE"),
