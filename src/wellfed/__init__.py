@@ -28,6 +28,7 @@ _ROOMS = {
         "parse_single_example",
     ),
     "image": (),
+    "queues": (),
     "datasets": (),
     "sources": (),
     "packing": ("pack",),
