@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -14,6 +15,9 @@ import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+# The matrices are small: threads of NumPy's BLAS would gain nothing and fight with the feed's for the cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
@@ -45,7 +49,9 @@ def run(command: str) -> None:
     """Echoes a command and runs it with the interpreter's own environment; ends the demo where it fails."""
     say(f"\n$ {command}")
     program, *arguments = shlex.split(command)
-    subprocess.run([str(Path(sys.executable).parent / program), *arguments], cwd=ROOT, check=True)
+    done = subprocess.run([str(Path(sys.executable).parent / program), *arguments], cwd=ROOT, check=False)
+    if done.returncode:
+        sys.exit(f"demo: the command above ended with exit code {done.returncode}")
 
 
 class Classifier:

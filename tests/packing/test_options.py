@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from wellfed.packing import PackOptions, PictureOptions
 
 REFUSED = {
@@ -49,7 +50,13 @@ def test_a_picture_option_that_cannot_be_is_refused(options, message):
 
 @pytest.mark.parametrize(
     ("options", "changes"),
-    [({}, False), ({"check": True}, False), ({"fields": ("format",)}, False), ({"resize": 9}, True), ({"exif": "apply"}, True)],
+    [
+        ({}, False),
+        ({"check": True}, False),
+        ({"fields": ("format",)}, False),
+        ({"resize": 9}, True),
+        ({"exif": "apply"}, True),
+    ],
 )
 def test_only_options_that_change_pixels_are_work_for_processes(options, changes):
     assert PictureOptions(**options).changes_pixels == changes

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 import pytest
 from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
+
 from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.io import RecordIndex, Records, TFRecordReader
@@ -283,7 +284,9 @@ def test_a_plan_writes_nothing_and_says_what_would_be(tmp_path):
     pack(TinySource(30), tmp_path / "out", name="tiny", split=SPLIT, shards=2)
 
     dataset = open_dataset(tmp_path / "out")
-    assert {name: split.items for name, split in plan.splits.items()} == {n: s.records for n, s in dataset.splits.items()}
+    assert {name: split.items for name, split in plan.splits.items()} == {
+        n: s.records for n, s in dataset.splits.items()
+    }
     assert plan.splits["train"].shards == [shard.file for shard in dataset.manifest.splits["train"]]
     assert sum(plan.splits["train"].classes.values()) == plan.splits["train"].items
 

@@ -6,6 +6,7 @@ import os
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from wellfed.feed.context import RunContext
-    from wellfed.feed.readers import SharedReader
+    from wellfed.feed.readers import Readers
 
 
 @dataclass
@@ -98,12 +99,12 @@ class DatasetIterator(Iterator[Tree]):
     def __init__(
         self,
         node: plan.Node,
-        reader: SharedReader,
+        readers: Readers,
         context: RunContext,
         options: FeedOptions,
         counter: EpochCounter,
     ) -> None:
-        self._node, self._shared, self._context, self._options = node, reader, context, options
+        self._node, self._readers, self._context, self._options = node, readers, context, options
         self._counter = counter
         self._position = 0
         self._engine: Engine | None = None
@@ -138,7 +139,7 @@ class DatasetIterator(Iterator[Tree]):
             return iter(())
         self._began = perf_counter()
         threads = self._options.thread_count()
-        pipeline = Pipeline(self._node, self._shared.open(), self._context)
+        pipeline = Pipeline(self._node, self._readers.open(), self._context)
         window = 2 * threads
         size = UnitSize(target_bytes=min(UnitSize.target_bytes, self._options.ram_budget // window))
         self._engine = Engine(
@@ -168,8 +169,12 @@ class DatasetIterator(Iterator[Tree]):
             "rank": self._context.rank,
             "world_size": self._context.world_size,
             "plan": state.fingerprint(self._node),
-            "files": self._shared.open().fingerprint(),
+            "files": self._fingerprint,
         }
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return self._readers.fingerprint()
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Goes on where a saved state stood, in its epoch; the data set's next epoch is the one after it.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import builtins
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
-from wellfed.datasets import Schema, open_dataset
+from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, PlanError
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
-from wellfed.feed.readers import SharedReader
+from wellfed.feed.readers import Readers
+from wellfed.feed.transforms import DecodeSchema
 from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.io import expand_patterns
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wellfed.example import FeatureSpec
-    from wellfed.feed.mixing import UInt64s
 
 PathLike = str | os.PathLike[str]
 
@@ -146,24 +145,12 @@ def _open_folder(
         names = ", ".join(map(repr, found.splits))
         asked = "which split?" if split is None else f"there is no split {split!r}."
         raise DatasetError(f"{asked} This data set has {names}", str(path))
-    spec = found.schema.features() if features is None else dict(features)
+    spec = dict(found.schema.features() if features is None else features)
     dataset = _over(plan.Records(tuple(found.splits[split].files), spec, check_crc))
     if features is None and decode:
         return dataset.map(DecodeSchema(found.schema))
     return dataset
 
 
-@dataclass(frozen=True, slots=True)
-class DecodeSchema:
-    """The transform from columns as they are stored to columns as the schema means them."""
-
-    schema: Schema
-
-    def apply(self, columns: Mapping[str, Any], seeds: UInt64s) -> dict[str, Any]:
-        """Decodes the rows of `columns`; `seeds` is not looked at."""
-        del seeds
-        return self.schema.decode(columns)
-
-
 def _over(source: plan.Source) -> Dataset:
-    return Dataset(source, SharedReader(source))
+    return Dataset(source, Readers([source]))

@@ -1,66 +1,102 @@
-"""A pipeline: a plan joined with its run context and its reader. It makes the unit of any range of positions."""
+"""A pipeline: a plan joined with its run context and its readers. It makes the unit of any range of positions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
-from wellfed.feed.order import ENDLESS, Bottom, Order, Positions, order_of
+from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
+from wellfed.feed.order import ENDLESS, Order, Positions, order_of
 from wellfed.feed.stages import STAGES, StageContext, seed_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wellfed.feed.context import RunContext
     from wellfed.feed.readers import Reader
     from wellfed.feed.unit import Unit
 
 
 @dataclass(frozen=True)
-class _Step:
-    node: plan.Verb
+class _Read:
+    """A source: positions are rows."""
+
+    reader: Reader
+    number: int
+
+    def available(self, stop: int) -> int:
+        return self.reader.count(stop)
+
+    def make(self, positions: Positions) -> Unit:
+        unit = self.reader.read(positions)
+        return replace(unit, source=self.number) if self.number else unit
+
+
+@dataclass(frozen=True)
+class _Through:
+    """A verb over one source: positions go down through its order, the unit comes up through its stage."""
+
+    node: plan.Single
+    source: Operator
+    order: Order
     context: StageContext
+
+    def available(self, stop: int) -> int:
+        return self.order.available(stop)
+
+    def make(self, positions: Positions) -> Unit:
+        unit = self.source.make(self.order.resolve(positions))
+        return STAGES[type(self.node)](self.node, unit, positions, self.context)
 
 
 class Pipeline:
-    """Elements of `node` in one epoch of one rank.
+    """Elements of a plan in one epoch of one rank. Any thread may make any unit: nothing is kept between two."""
 
-    Positions go down the chain to rows of the source; the rows come up through the stages. Any thread may make any
-    unit: nothing is kept between two.
-    """
-
-    def __init__(self, node: plan.Node, reader: Reader, context: RunContext) -> None:
-        self._reader, self._context = reader, context
+    def __init__(self, node: plan.Node, readers: Mapping[plan.Source, Reader], context: RunContext) -> None:
+        self._context = context
+        self._readers: list[Reader] = []  # In the order of the plan's sources.
+        self._of_source = readers
+        self._depth = 0
         self.cancelled = False
-        self._steps: list[_Step] = []
-        self._order: Order = Bottom(reader.count)
-        for depth, step in enumerate(plan.chain(node)):
-            if isinstance(step, plan.Source):
-                continue
-            self._order = order_of(step, self._order, depth, context)
-            stage = StageContext(self._order, seed_of(depth, context.seed), reader.locate, lambda: self.cancelled)
-            self._steps.append(_Step(step, stage))
+        self._top = self._operator(node)
+
+    def _operator(self, node: plan.Node) -> Operator:
+        below = [self._operator(source) for source in plan.below(node)]
+        depth = self._depth
+        self._depth += 1
+        match node:
+            case plan.Concatenate():
+                return Concatenated(below)
+            case plan.Mix():
+                return Mixed(below, node)
+            case plan.Zip():
+                return Zipped(below)
+            case plan.Records() | plan.Arrays() | plan.Range():
+                self._readers.append(self._of_source[node])
+                return _Read(self._readers[-1], len(self._readers) - 1)
+        order = order_of(node, below[0], depth, self._context)
+        stage = StageContext(order, seed_of(depth, self._context.seed), self.locate, lambda: self.cancelled)
+        return _Through(node, below[0], order, stage)
+
+    def locate(self, source: int, row: int) -> str:
+        """Where a row came from, for errors."""
+        return self._readers[source].locate(row)
 
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""
-        return self._order.available(stop)
+        return self._top.available(stop)
 
     def length(self) -> int | None:
         """How many elements there are; None where they never end. Indexes files that are not indexed yet."""
-        length = self._order.available(ENDLESS)
+        length = self._top.available(ENDLESS)
         return None if length >= ENDLESS else length
 
     def settle(self) -> None:
         """Keeps what was learnt on the way and helps the next time."""
-        self._reader.settle()
+        for reader in self._readers:
+            reader.settle()
 
     def work(self, start: int, stop: int) -> Unit:
         """Makes the unit of positions [start, stop)."""
-        positions = Positions(range(start, stop), self._context.epoch)
-        places = []
-        for step in reversed(self._steps):
-            places.append(positions)
-            positions = step.context.order.resolve(positions)
-        unit = self._reader.read(positions)
-        for step, place in zip(self._steps, reversed(places), strict=True):
-            unit = STAGES[type(step.node)](step.node, unit, place, step.context)
-        return unit
+        return self._top.make(Positions(range(start, stop), self._context.epoch))

@@ -1,13 +1,15 @@
 """The plan: what a pipeline is, as frozen nodes that know nothing of threads, epochs or ranks.
 
-    Records | Arrays | Range                    where elements come from
-      Shuffle | Shard | Take | Skip | Repeat    which elements, in which order: arithmetic on positions
-      Map                                       one element in, one element out
-      Batch                                     neighbouring elements become one
-      Prefetch                                  how far the engine runs ahead
+    Records | Arrays | Range                           where elements come from
+      Shuffle | Shard | Take | Skip | Part | Repeat    which elements, in which order: arithmetic on positions
+      | Select | Sample
+      Concatenate | Mix | Zip                          several sources: which one, or all side by side
+      Map | Enumerate | RowIds                         one element in, one element out
+      Batch | PaddedBatch                              neighbouring elements become one
+      Prefetch                                         how far the engine runs ahead
 
-Each node but the first three holds its `source`, so a plan is the last node of a chain. Nodes are checked when they
-are made; `wellfed.feed.order` says what each does to positions, `wellfed.feed.stages` what each does to elements.
+A node holds its `source` or `sources`, so a plan is the last node of a tree. Nodes are checked when they are made;
+`wellfed.feed.order` says what each does to positions, `wellfed.feed.stages` what each does to elements.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wellfed.errors import PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from wellfed.example import FeatureSpec
     from wellfed.feed.mixing import UInt64s
@@ -33,7 +38,7 @@ class Transform(Protocol):
         """The rows of `columns` transformed; all randomness of row i comes from `seeds[i]`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Records:
     """The records of TFRecord files, in file order.
 
@@ -56,7 +61,7 @@ class Arrays:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Range:
     """The int64 numbers of a `range`."""
 
@@ -175,14 +180,142 @@ class Prefetch:
             raise PlanError("prefetch", f"buffer_size must be at least 0 elements, got {self.buffer_size}")
 
 
+@dataclass(frozen=True, slots=True)
+class PaddedBatch:
+    """As Batch, with rows of one batch made equally long.
+
+    Attributes:
+      padded_shapes: A tree of shapes, None where the longest row of the batch decides; None: all decide.
+      padding_values: A tree of scalars, or one for all; None: 0, or b"".
+    """
+
+    source: Node
+    batch_size: int
+    drop_remainder: bool = False
+    padded_shapes: Tree = None
+    padding_values: Tree = None
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise PlanError("padded_batch", f"batch_size must be at least 1 element, got {self.batch_size}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The elements from the share `start` of the whole to the share `stop`: neighbouring parts share nothing."""
+
+    source: Node
+    start: float
+    stop: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.stop <= 1:
+            raise PlanError("split", f"fractions must lie in [0, 1] and not fall, got {self.start} and {self.stop}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select:
+    """The elements at the numbers `rows`, in that order: uint64 (n,)."""
+
+    source: Node
+    rows: UInt64s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Elements drawn with replacement, another draw in each epoch.
+
+    Attributes:
+      cumulative: Running sums of the weights, float64, one for each element of the source.
+      count: How many are drawn.
+      seed: As in Shuffle.
+    """
+
+    source: Node
+    cumulative: NDArray[np.float64]
+    count: int
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Concatenate:
+    """All elements of the first source, then all of the next, and so on."""
+
+    sources: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Zip:
+    """Element i is the tuple of the sources' elements i; as many as the shortest source has."""
+
+    sources: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """The sources' elements in turn, in a fixed pattern of shares.
+
+    Attributes:
+      pattern: Which source each place of the pattern takes from.
+      stop: "first": ends where a source would have to start again. "last": ends when each source was given whole; the
+        shorter ones start again, each time a new epoch of theirs.
+    """
+
+    sources: tuple[Node, ...]
+    pattern: tuple[int, ...]
+    stop: str = "first"
+
+    def __post_init__(self) -> None:
+        if self.stop not in ("first", "last"):
+            raise PlanError("mix", f'stop must be "first" or "last", got {self.stop!r}')
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerate:
+    """Each element becomes (its number, itself)."""
+
+    source: Node
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowIds:
+    """Each element becomes (where it came from, itself): the number of its row, and of its source where several are."""
+
+    source: Node
+
+
 Source = Records | Arrays | Range
-Verb = Shuffle | Shard | Take | Skip | Repeat | Map | Batch | Prefetch
+Many = Concatenate | Zip | Mix
+Single = (
+    Shuffle
+    | Shard
+    | Take
+    | Skip
+    | Part
+    | Repeat
+    | Select
+    | Sample
+    | Map
+    | Enumerate
+    | RowIds
+    | Batch
+    | PaddedBatch
+    | Prefetch
+)
+Verb = Single | Many
 Node = Source | Verb
 
 
-def chain(node: Node) -> list[Node]:
-    """The nodes from the source to `node`, in the order in which elements meet them."""
-    nodes: list[Node] = [node]
-    while not isinstance(nodes[-1], Source):
-        nodes.append(nodes[-1].source)
-    return nodes[::-1]
+def below(node: Node) -> tuple[Node, ...]:
+    """The nodes that `node` takes its elements from."""
+    if isinstance(node, Source):
+        return ()
+    return node.sources if isinstance(node, Many) else (node.source,)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """All nodes of a plan, each after what is below it. The place in this order is the node's number."""
+    for source in below(node):
+        yield from walk(source)
+    yield node

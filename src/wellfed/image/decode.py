@@ -127,32 +127,25 @@ def jpeg_size(data: Encoded, options: DecodeOptions) -> tuple[int, int] | None:
     view = unwrap_gzip(as_view(data))
     if sniff_format(view) != "jpeg":
         return None
-    height, width, _ = jpeg.stored_shape(view)
+    shape = jpeg.read_shape(view)
     turned = options.exif == "apply" and jpeg.read_header(view).orientation >= 5
-    return (width, height) if turned else (height, width)
+    return (shape.width, shape.height) if turned else (shape.height, shape.width)
 
 
 def _decode_jpeg(view: memoryview, options: DecodeOptions, at_least: tuple[int, int] | None) -> npt.NDArray[np.uint8]:
-    height, width, stored = jpeg.stored_shape(view)
-    _check_pixels(height, width, 1, options)
+    shape = jpeg.read_shape(view)
+    _check_pixels(shape.height, shape.width, 1, options)
     orientation = 1
     if options.exif != "ignore":
         orientation = _orientation(jpeg.read_header(view).orientation, options)
-    if options.mode == "index" and stored != 1:
+    if options.mode == "index" and shape.channels != 1:
         raise ImageError('mode="index" needs a palette or a grey picture, found a JPEG in colour')
-    channels = 1 if options.mode == "index" else options.channels or stored
+    channels = 1 if options.mode == "index" else options.channels or shape.channels
     scale = 1
     if at_least is not None:
-        wanted = at_least if orientation < 5 else at_least[::-1]
-        scale = decode_scale(height, width, wanted)
-    pixels = jpeg.decode(
-        view,
-        channels,
-        bgr=options.order == "bgr",
-        fast_dct=options.dct == "fast",
-        min_height=-(-height // scale),
-        min_width=-(-width // scale),
-    )
+        scale = decode_scale(shape.height, shape.width, at_least if orientation < 5 else at_least[::-1])
+    bgr, fast_dct = options.order == "bgr", options.dct == "fast"
+    pixels = jpeg.decode(view, shape, channels, bgr=bgr, fast_dct=fast_dct, scale=scale)
     pixels = turn_upright(pixels, orientation)
     return pixels[None] if options.frames == "all" else pixels
 

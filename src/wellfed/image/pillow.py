@@ -13,6 +13,7 @@ import numpy as np
 from PIL import BmpImagePlugin, GifImagePlugin, Image, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
 
 from wellfed.errors import ImageError
+from wellfed.image.colour import with_alpha
 from wellfed.image.exif import exif_orientation
 
 if TYPE_CHECKING:
@@ -85,10 +86,9 @@ def stored_channels(picture: Image.Image) -> int:
 
 
 def orientation_of(picture: Image.Image) -> int:
-    """EXIF's orientation, 1 to 8."""
+    """EXIF's orientation, 1 to 8, that the pixels still have."""
     if picture.format == "TIFF":
-        value = picture.tag_v2.get(0x0112, 1)  # type: ignore[attr-defined]  # Only TIFF pictures have it.
-        return value if value in range(1, 9) else 1
+        return 1  # Pillow turns TIFFs itself when it reads them; their size is that of the upright picture.
     block = picture.info.get("exif", b"")
     return exif_orientation(block.removeprefix(b"Exif\0\0"))
 
@@ -100,6 +100,9 @@ def frame_pixels(picture: Image.Image, view: memoryview, channels: int) -> npt.N
         if _is_wide(picture):
             return _wide_pixels(picture, channels)
         mode = _MODES[channels or stored_channels(picture)]
+        if picture.mode == "P" and mode in {"L", "RGB"}:
+            # By way of alpha, which is then dropped: straight away Pillow warns where several colours have one.
+            picture = picture.convert("RGBA")
         pixels = np.array(picture if picture.mode == mode else picture.convert(mode))
     except (MemoryError, ImageError):
         raise
@@ -131,9 +134,7 @@ def _wide_pixels(picture: Image.Image, channels: int) -> npt.NDArray[np.uint16]:
     if channels in {0, 1}:
         return grey
     colours = np.repeat(grey, 3, axis=-1)
-    if channels == 3:
-        return colours
-    return np.concatenate([colours, np.full_like(grey, 0xFFFF)], axis=-1)
+    return colours if channels == 3 else with_alpha(colours)
 
 
 def _damaged(name: str, view: memoryview, error: Exception) -> ImageError:

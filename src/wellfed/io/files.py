@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
+# Protocol -> the package that speaks it, which is also the name of wellfed's extra.
+_PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "hdfs": "pyarrow",
+}
+
 
 class ByteSource(Protocol):
     """A file whose bytes can be read at any place, by any thread.
@@ -143,7 +154,10 @@ def open_system(url: str) -> tuple[Any, str]:
         system, name = fsspec.core.url_to_fs(url)
     except ImportError as error:
         protocol = url.split("://", 1)[0]
-        raise MissingExtraError(f"{protocol}://", str(error), protocol) from error
+        package = _PACKAGES.get(protocol)
+        if package is None:
+            raise  # fsspec names the package.
+        raise MissingExtraError(f"{protocol}://", package, package) from error
     return system, name
 
 
@@ -175,6 +189,13 @@ class MappedFile:
         if self.size:
             with self._found.open("rb") as file:
                 self.data = _map(file.fileno(), self.size)
+
+    def is_current(self) -> bool:
+        """Whether the file at `path` is still this one, and neither longer nor written to since."""
+        try:
+            return self._stat() == self._stamp
+        except FileNotFoundError:
+            return False
 
     def check_unchanged(self) -> None:
         """Looks whether the file at `path` is still the one that was mapped.

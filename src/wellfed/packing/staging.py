@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from wellfed.datasets.folder import LocalFolder
-from wellfed.datasets.manifest import SkippedItem
+from wellfed.datasets.manifest import UNFINISHED, SkippedItem
 from wellfed.errors import PackError
 from wellfed.packing.pictures import Facts
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wellfed.datasets.folder import Folder
 
 STAGING = ".wellfed/pack"
-PLAN = f"{STAGING}/plan.json"
+PLAN = UNFINISHED
 REPLACED = f"{STAGING}/replaced.json"
 
 _IN_USE_ERRNOS = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.ENOENT}
@@ -94,9 +94,10 @@ def finished(folder: Folder, files: list[str]) -> dict[str, ShardResult]:
     results = {}
     for file in files:
         content = folder.read(done_name(file)) if f"{file}.json" in notes else None
-        if content is None:
-            continue
-        result = ShardResult.from_json(content)
+        try:
+            result = ShardResult.from_json(content or b"")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue  # No note, or a damaged one: the shard is written again.
         # The shard waits in staging, or a publishing that was cut short has moved it already.
         if result.bytes in (folder.size(staged_name(file)), folder.size(file)):
             results[file] = result

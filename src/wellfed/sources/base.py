@@ -62,6 +62,19 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class RecordSource(Source, Protocol):
+    """A source whose items are serialized Examples already, which need not be taken apart to be written again."""
+
+    def record(self, index: int) -> bytes:
+        """Item `index` of the listing as it is.
+
+        Raises:
+          SourceError: It is damaged, or is not there any more as it was listed.
+        """
+        ...
+
+
 class Scan(NamedTuple):
     """What a source finds when it looks at its raw data."""
 
@@ -101,9 +114,12 @@ class ListedSource:
 
     def part(self, rows: NDArray[np.int64]) -> Self:
         """The source of these rows alone; what is open stays shared with the whole."""
+        return self.with_listing(self.listing().take(np.asarray(rows, np.int64)))
+
+    def with_listing(self, listing: Listing) -> Self:
+        """The same source over another listing."""
         twin = object.__new__(type(self))
-        found = self._found._replace(listing=self.listing().take(np.asarray(rows, np.int64)))
-        twin.__dict__.update(self.__dict__, _found=found)
+        twin.__dict__.update(self.__dict__, _found=self._found._replace(listing=listing))
         return twin
 
     @cached_property
