@@ -166,6 +166,29 @@ def test_each_iteration_starts_at_the_beginning(write):
     assert list(first) == [b"b"]
 
 
+def test_an_iteration_sees_the_file_as_it_is_when_it_starts(write):
+    path = write(frames([b"a", b"b"]))
+    reader = TFRecordReader(path)
+    assert list(reader) == [b"a", b"b"]
+
+    for payloads in ([b"a", b"b", b"c"], [b"x"], []):
+        path.unlink()
+        path.write_bytes(frames(payloads))
+        assert list(reader) == payloads
+    path.write_bytes(gzip.compress(frames([b"packed"])))
+    assert list(reader) == [b"packed"]
+
+
+def test_a_file_that_grew_is_read_to_its_new_end(write):
+    path = write(frames([b"a"]))
+    reader = TFRecordReader(path)
+    assert list(reader) == [b"a"]
+    with path.open("ab") as file:
+        file.write(frames([b"b"]))
+
+    assert list(reader) == [b"a", b"b"]
+
+
 def test_without_check_crc_a_damaged_payload_goes_unnoticed_but_not_a_header(write):
     content = bytearray(frames([b"foo", b"bar"]))
     content[13] ^= 1

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from PIL import Image
 from record_files import frames
 
-from wellfed import summary
 from wellfed.errors import NotTFRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
 from wellfed.io.sniff import sniff
+from wellfed.summary import files as summary
 
 CORPUS = Path(__file__).parent.parent / "data" / "corpus"
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import pickle
 import struct
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from wellfed.datasets import ClassLabel, Image
-from wellfed.errors import SourceError
+from wellfed.errors import FileChangedError, SourceError
 from wellfed.sources import Mnist, Skipped
 
 # Of the pixels alone: zcat t10k-images-idx3-ubyte.gz | tail -c +17 | sha256sum
@@ -116,6 +117,17 @@ def test_it_pickles_without_its_data(digits_source):
 
     assert len(pickle.dumps(digits_source)) < 50 * 10_000
     assert np.array_equal(again.load(17)["image"], digits_source.load(17)["image"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a mapped file cannot be cut there")
+def test_a_file_that_is_cut_after_listing_gives_an_error(make_files):
+    root = make_files({**SMALL, "train-images-idx3-ubyte": images(3, 100, 100)})
+    source = Mnist(root)
+    source.listing()
+    os.truncate(root / "train-images-idx3-ubyte", 5_000)
+
+    with pytest.raises(FileChangedError, match="was cut from 30016 to 5000 bytes"):
+        source.load(2)
 
 
 def test_a_file_with_fewer_images_than_listed_gives_an_error(make_files):

@@ -190,6 +190,13 @@ class MappedFile:
             with self._found.open("rb") as file:
                 self.data = _map(file.fileno(), self.size)
 
+    def is_current(self) -> bool:
+        """Whether the file at `path` is still this one, and neither longer nor written to since."""
+        try:
+            return self._stat() == self._stamp
+        except FileNotFoundError:
+            return False
+
     def check_unchanged(self) -> None:
         """Looks whether the file at `path` is still the one that was mapped.
 

@@ -126,11 +126,11 @@ class Records:
     def __getitem__(self, key: slice | NDArray[Any] | list[int]) -> Bytes: ...
     def __getitem__(self, key: Any) -> bytes | Bytes:
         """`bytes` of one record, or `Bytes` of a slice, index array or mask."""
+        if isinstance(key, (int, np.integer)):
+            file, within = self._place(int(key))
+            return self._shelves[file].read_one(within)
         if isinstance(key, slice):
             return self.take(np.arange(*key.indices(len(self)), dtype=np.int64))
-        if hasattr(key, "__index__") and np.ndim(key) == 0:
-            file, within = self._place(key.__index__())
-            return self._shelves[file].read_one(within)
         keys = np.asarray(key)
         return self.take(np.flatnonzero(keys) if keys.dtype == bool else keys)
 

@@ -103,12 +103,15 @@ class StreamWindow:
         """See `Window`; a stream's own sums tell whether it is what it was."""
 
 
-def open_window(path: PathLike, compression_type: str | None = None) -> tuple[Window, str]:
+def open_window(
+    path: PathLike, compression_type: str | None = None, mapped: MappedFile | None = None
+) -> tuple[Window, str]:
     """Opens a file for a walk over its records.
 
     Args:
       path: A path of this machine or a URL.
       compression_type: "", "GZIP" or "ZLIB"; None has it told from the content.
+      mapped: The file from an earlier walk, used again if it is plain and the same still: its pages are at hand.
 
     Returns:
       The window, at the start of the file, and the compression: "", "GZIP" or "ZLIB".
@@ -119,6 +122,8 @@ def open_window(path: PathLike, compression_type: str | None = None) -> tuple[Wi
       CompressionError: The content has another compression than the one given.
     """
     name = str(path)
+    if mapped is not None and mapped.is_current():
+        return MappedWindow(mapped), ""
     if is_url(path):
         source = open_source(path)
         compression = choose(_head(source), compression_type, name)
@@ -133,10 +138,15 @@ def open_window(path: PathLike, compression_type: str | None = None) -> tuple[Wi
 
 
 def open_walker(
-    path: PathLike, compression_type: str | None = None, *, check: bool = True, on_damage: str = "raise"
+    path: PathLike,
+    compression_type: str | None = None,
+    mapped: MappedFile | None = None,
+    *,
+    check: bool = True,
+    on_damage: str = "raise",
 ) -> tuple[Walker, str]:
     """Opens a file and stands in front of its first record; see `open_window` and `Walker`."""
-    window, compression = open_window(path, compression_type)
+    window, compression = open_window(path, compression_type, mapped)
     return Walker(window, str(path), check=check, on_damage=on_damage), compression
 
 

@@ -110,6 +110,7 @@ class MappedWindow:
     """A `Window` over a mapped file: everything is at hand."""
 
     def __init__(self, mapped: MappedFile) -> None:
+        self.mapped = mapped
         self.block, self.base = mapped.data, 0
         self.members: list[tuple[int, int]] = []
         self.check = mapped.check_unchanged

@@ -62,6 +62,19 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class RecordSource(Source, Protocol):
+    """A source whose items are serialized Examples already, which need not be taken apart to be written again."""
+
+    def record(self, index: int) -> bytes:
+        """Item `index` of the listing as it is.
+
+        Raises:
+          SourceError: It is damaged, or is not there any more as it was listed.
+        """
+        ...
+
+
 class Scan(NamedTuple):
     """What a source finds when it looks at its raw data."""
 
