@@ -166,7 +166,7 @@ test-all: test-tfds ## The partners, each in an environment of its own.
 
 .PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed
-	.venvs/tfds/bin/pytest tests -m tfds
+	.venvs/tfds/bin/pytest tests/parity -m tfds
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
