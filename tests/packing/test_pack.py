@@ -7,9 +7,9 @@ from hashlib import sha256
 from multiprocessing import get_context
 
 import pytest
+
 from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
-
 from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.io import RecordIndex, Records, TFRecordReader

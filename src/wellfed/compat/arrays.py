@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wellfed.compat.deferred.dtypes import as_dtype
+from wellfed.compat.deferred.dtypes import as_dtype, float32, float64, int32, int64
 from wellfed.compat.deferred.dtypes import bool as bool_type
-from wellfed.compat.deferred.dtypes import float32, float64, int32, int64
 from wellfed.compat.deferred.eager import as_value, eager, plain
 from wellfed.compat.deferred.graph import Tensor
 from wellfed.compat.deferred.lift import lifted

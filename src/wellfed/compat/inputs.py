@@ -24,6 +24,7 @@ from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.queue import QueueBase
 from wellfed.compat.state import LOCAL_VARIABLES, Variable, control_dependencies, deferred
 
+
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
     """Gives a tensor that has its value in `num_epochs` runs, and ends later ones with `OutOfRangeError`.
 
