@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -92,6 +92,14 @@ class NumberedKeys:
         row = int(self.rows[i])
         group = int(np.searchsorted(self.starts, row, side="right")) - 1
         return group, row - int(self.starts[group])
+
+    def locate_all(self, start: int, stop: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """Of the items `start` to `stop`: each group, its items' places from `start` on, and their numbers in it."""
+        rows = self.rows[start:stop]
+        groups = np.searchsorted(self.starts, rows, side="right") - 1
+        for group in np.unique(groups):
+            places = np.flatnonzero(groups == group)
+            yield int(group), places, rows[places] - self.starts[group]
 
     def take(self, rows: NDArray[np.int64]) -> NumberedKeys:
         """The keys of `rows`, copied."""
