@@ -9,11 +9,7 @@ import pytest
 
 from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
-<<<<<<< HEAD
-=======
-
 from wellfed import _native
->>>>>>> data
 from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.io import RecordIndex, Records, TFRecordReader

@@ -14,11 +14,7 @@ import pytest
 import killed_pack
 from packed_folder import contents, numbers
 from tiny_source import TinySource
-<<<<<<< HEAD
-=======
-
 from wellfed import _native
->>>>>>> data
 from wellfed.datasets import Text, open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.packing import pack
