@@ -150,6 +150,7 @@ class Graph:
 
     def __init__(self) -> None:
         self.seed: int | None = None
+        self.tracing = False  # Whether a function is being traced: then random numbers wait for the run, too.
         self._operations: dict[str, Operation] = {}
         self._names: dict[str, int] = {}
         self._collections: dict[str, list[Any]] = {}

@@ -35,7 +35,8 @@ class Call:
       function: On values.
       args: Its arguments; tensors stand where the inputs' values go.
       kwargs: The same, by name.
-      style: "rows" calls it for each row; "elementwise" once for all; or a function that does it by columns.
+      style: "rows" calls it for each row, "random" with a generator of the row's own, "elementwise" once for all; or a
+        function that does it by columns.
       many: Whether it gives a list or tuple of values.
     """
 
@@ -45,17 +46,18 @@ class Call:
     style: Any
     many: bool
 
-    def bind(self, inputs: tuple[Tensor, ...]) -> Function:
-        """Gives the function of the inputs' values alone."""
+    def bind(self, inputs: tuple[Tensor, ...], *, first: bool = False) -> Function:
+        """Gives the function of the inputs' values alone; with `first`, of one more argument in front of them."""
         flat = not self.kwargs and not any(isinstance(arg, list | tuple | dict) for arg in self.args)
         if flat and all(isinstance(arg, Tensor) for arg in self.args) and len(set(self.args)) == len(self.args):
             return self.function
 
         def call(*values: Any) -> Any:
+            front, values = values[:first], values[first:]
             by_tensor = dict(zip(inputs, values, strict=True))
             args = map_tree(lambda leaf: by_tensor[leaf] if isinstance(leaf, Tensor) else leaf, self.args)
             kwargs = map_tree(lambda leaf: by_tensor[leaf] if isinstance(leaf, Tensor) else leaf, self.kwargs)
-            return self.function(*args, **kwargs)
+            return self.function(*front, *args, **kwargs)
 
         return call
 
