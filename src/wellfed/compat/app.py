@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from wellfed.compat import flags
 from wellfed.compat.flags import FLAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def run(main: Callable[[list[str]], Any] | None = None, argv: list[str] | None = None) -> NoReturn:
@@ -18,7 +20,7 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: list[str] | None =
       argv: The command line; the program's own where None.
     """
     left = FLAGS(argv)
-    main = main or sys.modules["__main__"].main  # type: ignore[attr-defined]  # The program's, as TensorFlow has it.
+    main = main or sys.modules["__main__"].main
     sys.exit(main(left))
 
 

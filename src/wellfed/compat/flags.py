@@ -1,7 +1,7 @@
 """Options of a program on its command line: `tf.app.flags` and `tf.flags`.
 
-    flags.DEFINE_integer("batch_size", 64, "Elements a batch.")
-    flags.FLAGS.batch_size      read from the command line at the first look
+flags.DEFINE_integer("batch_size", 64, "Elements a batch.")
+flags.FLAGS.batch_size      read from the command line at the first look
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class FlagValues:
         self.__dict__["_parsed"] = True
         return [*argv[:1], *left]
 
-    def define(self, name: str, default: Any, help: str | None, **options: Any) -> None:  # noqa: A002 -- argparse's name.
+    def define(self, name: str, default: Any, help: str | None, **options: Any) -> None:
         """Adds a flag."""
         self._parser.add_argument(f"--{name}", default=default, help=help, **options)
         self.__dict__["_parsed"] = False
@@ -69,33 +69,33 @@ class FlagValues:
 FLAGS = FlagValues()
 
 
-def DEFINE_string(name: str, default: str | None, help: str | None = None) -> None:  # noqa: A002, N802 -- TensorFlow's names.
+def DEFINE_string(name: str, default: str | None, help: str | None = None) -> None:
     """Defines a flag of text."""
     FLAGS.define(name, default, help)
 
 
-def DEFINE_integer(name: str, default: int | None, help: str | None = None) -> None:  # noqa: A002, N802 -- TensorFlow's names.
+def DEFINE_integer(name: str, default: int | None, help: str | None = None) -> None:
     """Defines a flag of an integer."""
     FLAGS.define(name, default, help, type=int)
 
 
-def DEFINE_float(name: str, default: float | None, help: str | None = None) -> None:  # noqa: A002, N802 -- TensorFlow's names.
+def DEFINE_float(name: str, default: float | None, help: str | None = None) -> None:
     """Defines a flag of a number."""
     FLAGS.define(name, default, help, type=float)
 
 
-def DEFINE_boolean(name: str, default: bool | None, help: str | None = None) -> None:  # noqa: A002, N802 -- TensorFlow's names.
+def DEFINE_boolean(name: str, default: bool | None, help: str | None = None) -> None:
     """Defines a flag of a truth: --name, --noname, or --name=false."""
     FLAGS.define(name, default, help, type=_truth, nargs="?", const=True)
     FLAGS.define(f"no{name}", argparse.SUPPRESS, argparse.SUPPRESS, dest=name, action="store_const", const=False)
 
 
-def DEFINE_enum(name: str, default: str | None, enum_values: list[str], help: str | None = None) -> None:  # noqa: A002, N802 -- TensorFlow's names.
+def DEFINE_enum(name: str, default: str | None, enum_values: list[str], help: str | None = None) -> None:
     """Defines a flag of one of several texts."""
     FLAGS.define(name, default, help, choices=enum_values)
 
 
-def DEFINE_list(name: str, default: Any, help: str | None = None) -> None:  # noqa: A002, N802 -- TensorFlow's names.
+def DEFINE_list(name: str, default: Any, help: str | None = None) -> None:
     """Defines a flag of texts with commas between them."""
     default = default.split(",") if isinstance(default, str) else default
     FLAGS.define(name, default, help, type=lambda text: text.split(","))
@@ -106,7 +106,7 @@ DEFINE_bool = DEFINE_boolean
 
 def mark_flag_as_required(name: str) -> None:
     """Has the program refuse to start without a flag."""
-    for action in FLAGS._parser._actions:  # noqa: SLF001 -- argparse offers no other way.
+    for action in FLAGS._parser._actions:
         if action.dest == name:
             action.required = True
 
@@ -118,6 +118,14 @@ def _truth(text: str) -> bool:
 
 
 __all__ = [
-    *("DEFINE_bool", "DEFINE_boolean", "DEFINE_enum", "DEFINE_float", "DEFINE_integer", "DEFINE_list"),
-    *("DEFINE_string", "FLAGS", "FlagValues", "mark_flag_as_required"),
+    "FLAGS",
+    "DEFINE_bool",
+    "DEFINE_boolean",
+    "DEFINE_enum",
+    "DEFINE_float",
+    "DEFINE_integer",
+    "DEFINE_list",
+    "DEFINE_string",
+    "FlagValues",
+    "mark_flag_as_required",
 ]

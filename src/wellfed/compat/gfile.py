@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import glob as globbing
+import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from wellfed.compat.missing import refuse
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def GFile(name: str, mode: str = "r") -> IO[Any]:  # noqa: N802 -- TensorFlow's name.
+
+def GFile(name: str, mode: str = "r") -> IO[Any]:
     """Opens a file, as Python's `open` does; "rb" gives bytes."""
     return Path(name).open(mode)
 
@@ -85,8 +88,6 @@ def rmtree(path: str) -> None:
 
 def walk(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
     """Gives each folder below `top` with the names of its folders and files."""
-    import os
-
     return os.walk(top)
 
 
@@ -96,7 +97,29 @@ Copy, Rename, Remove, DeleteRecursively, Walk = copy, rename, remove, rmtree, wa
 __getattr__ = functools.partial(refuse, "gfile")
 
 __all__ = [
-    *("Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory"),
-    *("MakeDirs", "MkDir", "Open", "Remove", "Rename", "Walk", "copy", "exists", "glob", "isdir", "listdir"),
-    *("makedirs", "mkdir", "remove", "rename", "rmtree", "walk"),
+    "Copy",
+    "DeleteRecursively",
+    "Exists",
+    "FastGFile",
+    "GFile",
+    "Glob",
+    "IsDirectory",
+    "ListDirectory",
+    "MakeDirs",
+    "MkDir",
+    "Open",
+    "Remove",
+    "Rename",
+    "Walk",
+    "copy",
+    "exists",
+    "glob",
+    "isdir",
+    "listdir",
+    "makedirs",
+    "mkdir",
+    "remove",
+    "rename",
+    "rmtree",
+    "walk",
 ]

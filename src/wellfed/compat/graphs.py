@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.compat.deferred.graph import get_default_graph
 from wellfed.compat.deferred.runners import QUEUE_RUNNERS
 from wellfed.compat.state import GLOBAL_VARIABLES, LOCAL_VARIABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class GraphKeys:
@@ -59,8 +61,6 @@ variable_scope = name_scope
 def device(device_name: Any) -> Any:
     """Does nothing: there is one device."""
     return get_default_graph().device(device_name)
-
-
 
 
 def disable_v2_behavior(*_: Any, **__: Any) -> None:

@@ -53,12 +53,16 @@ def crop_to_bounding_box(
     pixels = np.asarray(as_value(image))
     top, left, height, width = int(offset_height), int(offset_width), int(target_height), int(target_width)
     if top < 0 or left < 0 or top + height > pixels.shape[-3] or left + width > pixels.shape[-2]:
-        raise ValueError(f"a box of {height}x{width} at ({top}, {left}) is not inside {pixels.shape[-3]}x{pixels.shape[-2]}")
+        raise ValueError(
+            f"a box of {height}x{width} at ({top}, {left}) is not inside {pixels.shape[-3]}x{pixels.shape[-2]}"
+        )
     return pixels[..., top : top + height, left : left + width, :]
 
 
 @lifted
-def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Any:
+def pad_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Any:
     """Gives pictures with zeros around them: at an offset inside a size.
 
     Raises:
@@ -68,7 +72,9 @@ def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targe
     top, left, height, width = int(offset_height), int(offset_width), int(target_height), int(target_width)
     below, right = height - top - pixels.shape[-3], width - left - pixels.shape[-2]
     if min(top, left, below, right) < 0:
-        raise ValueError(f"{pixels.shape[-3]}x{pixels.shape[-2]} at ({top}, {left}) does not fit inside {height}x{width}")
+        raise ValueError(
+            f"{pixels.shape[-3]}x{pixels.shape[-2]} at ({top}, {left}) does not fit inside {height}x{width}"
+        )
     return np.pad(pixels, [(0, 0)] * (pixels.ndim - 3) + [(top, below), (left, right), (0, 0)])
 
 
@@ -141,7 +147,7 @@ def rot90(image: Any, k: Any = 1) -> Any:
 
 def _maybe(turn: Any, image: Any, seed: int | None, name: str) -> Any:
     def draw(rng: np.random.Generator, pixels: Any) -> Any:
-        return turn(pixels) if rng.random() < 0.5 else pixels  # noqa: PLR2004 -- one in two.
+        return turn(pixels) if rng.random() < 0.5 else pixels
 
     return randomly(draw, (_given(image),), seed, name, (dtype_of(image), shape_of(image)))
 
@@ -249,12 +255,40 @@ def grayscale_to_rgb(images: Any) -> Any:
 
 
 __all__ = [
-    *("ResizeMethod", "adjust_brightness", "adjust_contrast", "central_crop", "convert_image_dtype"),
-    *("crop_to_bounding_box", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg", "decode_png"),
-    *("encode_jpeg", "encode_png", "extract_jpeg_shape", "flip_left_right", "flip_up_down", "grayscale_to_rgb"),
-    *("is_jpeg", "pad_to_bounding_box", "per_image_standardization", "random_brightness", "random_contrast"),
-    *("random_crop", "random_flip_left_right", "random_flip_up_down", "resize", "resize_area", "resize_bilinear"),
-    *("resize_image_with_crop_or_pad", "resize_images", "resize_nearest_neighbor", "resize_with_crop_or_pad"),
-    *("rgb_to_grayscale", "rot90", "transpose", "transpose_image"),
+    "ResizeMethod",
+    "adjust_brightness",
+    "adjust_contrast",
+    "central_crop",
+    "convert_image_dtype",
+    "crop_to_bounding_box",
+    "decode_bmp",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "flip_left_right",
+    "flip_up_down",
+    "grayscale_to_rgb",
+    "is_jpeg",
+    "pad_to_bounding_box",
+    "per_image_standardization",
+    "random_brightness",
+    "random_contrast",
+    "random_crop",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "resize",
+    "resize_area",
+    "resize_bilinear",
+    "resize_image_with_crop_or_pad",
+    "resize_images",
+    "resize_nearest_neighbor",
+    "resize_with_crop_or_pad",
+    "rgb_to_grayscale",
+    "rot90",
+    "transpose",
+    "transpose_image",
 ]
-

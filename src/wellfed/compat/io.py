@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import csv
 import io as streams
-import itertools
 import weakref
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed import io as records
+from wellfed.compat import gfile
 from wellfed.compat.deferred.dtypes import as_dtype, string
 from wellfed.compat.deferred.eager import as_value, plain
 from wellfed.compat.deferred.graph import Tensor
@@ -43,6 +42,9 @@ from wellfed.compat.pictures import (
     extract_jpeg_shape,
     is_jpeg,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _COMPRESSIONS = {None: "", 0: "", 1: "ZLIB", 2: "GZIP", "": "", "ZLIB": "ZLIB", "GZIP": "GZIP"}
 
@@ -93,9 +95,7 @@ class TFRecordWriter:
         options = options if isinstance(options, TFRecordOptions) else TFRecordOptions(options)
         level = -1 if options.compression_level is None else options.compression_level
         name = _path(path)
-        self._writer = records.TFRecordWriter(
-            name, options.compression_type, compression_level=level, overwrite=True
-        )
+        self._writer = records.TFRecordWriter(name, options.compression_type, compression_level=level, overwrite=True)
         self._close = weakref.finalize(self, self._writer.close)
 
     def write(self, record: bytes) -> None:
@@ -149,18 +149,11 @@ def write_file(filename: Any, contents: Any) -> bytes:
     return bytes(as_value(contents))
 
 
-@lifted(static=lambda pattern: (string, [None]))
+@lifted(static=lambda *_: (string, [None]))
 def matching_files(pattern: Any) -> Any:
     """Gives the sorted names of the files that match patterns."""
     patterns = [_path(p) for p in np.atleast_1d(np.asarray(as_value(pattern), object))]
-    found = itertools.chain.from_iterable(map(str, sorted(_matches(p))) for p in patterns)
-    return as_value(list(found), string) if patterns else np.empty(0, object)
-
-
-def _matches(pattern: str) -> list[str]:
-    from glob import glob
-
-    return glob(pattern)
+    return as_value(sorted(gfile.glob(patterns)), string)
 
 
 # --- Values in strings ---------------------------------------------------------------------------
@@ -227,8 +220,8 @@ def _fields(records: Any, defaults: list[Any], options: tuple[Any, ...]) -> list
     delimiter, quoted, missing, chosen = options
     lines = as_value(records)
     texts = [line.decode() for line in np.atleast_1d(np.asarray(lines, object)).reshape(-1)]
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    rows = list(csv.reader(streams.StringIO("\n".join(texts)), delimiter=delimiter, quoting=quoting))
+    rule: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    rows = list(csv.reader(streams.StringIO("\n".join(texts)), delimiter=delimiter, quoting=rule))
     if chosen is not None:
         rows = [[row[i] for i in chosen] for row in rows]
     for number, row in enumerate(rows):
@@ -271,10 +264,34 @@ def serialize_tensor(*_: Any, **__: Any) -> Any:
 parse_tensor = serialize_tensor
 
 __all__ = [
-    *("FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "SparseFeature", "VarLenFeature"),
-    *("TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"),
-    *("decode_bmp", "decode_csv", "decode_gif", "decode_image", "decode_jpeg", "decode_png", "decode_raw"),
-    *("encode_jpeg", "encode_png", "extract_jpeg_shape", "is_jpeg", "matching_files"),
-    *("parse_example", "parse_sequence_example", "parse_single_example", "parse_single_sequence_example"),
-    *("parse_tensor", "read_file", "serialize_tensor", "write_file"),
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "RaggedFeature",
+    "SparseFeature",
+    "TFRecordCompressionType",
+    "TFRecordOptions",
+    "TFRecordWriter",
+    "VarLenFeature",
+    "decode_bmp",
+    "decode_csv",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "decode_raw",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "gfile",
+    "is_jpeg",
+    "matching_files",
+    "parse_example",
+    "parse_sequence_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "tf_record_iterator",
+    "write_file",
 ]

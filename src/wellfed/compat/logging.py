@@ -21,6 +21,19 @@ def get_verbosity() -> int:
 
 
 __all__ = [
-    *("DEBUG", "ERROR", "FATAL", "INFO", "WARN", "debug", "error", "fatal", "get_verbosity", "info", "log"),
-    *("set_verbosity", "vlog", "warn", "warning"),
+    "DEBUG",
+    "ERROR",
+    "FATAL",
+    "INFO",
+    "WARN",
+    "debug",
+    "error",
+    "fatal",
+    "get_verbosity",
+    "info",
+    "log",
+    "set_verbosity",
+    "vlog",
+    "warn",
+    "warning",
 ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed.compat import io, parsing
-from wellfed.compat.deferred.graph import Tensor
 from wellfed.compat.state import deferred
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def decode_raw(bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None) -> Tensor:  # noqa: A002 -- TensorFlow's name.
+    from wellfed.compat.deferred.graph import Tensor
+
+
+def decode_raw(bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None) -> Tensor:
     """Gives a tensor of the numbers that strings are the memory of. See `tf.io.decode_raw`."""
     found: Tensor = io.decode_raw(deferred(bytes), out_type, little_endian, name=name)
     return found

@@ -1,14 +1,13 @@
 """Examples to tensors: `tf.io.parse_single_example` and its kin, and what features are parsed into.
 
-    FixedLenFeature, FixedLenSequenceFeature   an array
-    VarLenFeature, SparseFeature               a SparseTensor
-    RaggedFeature                              a Ragged; without partitions in one Example, an array
+FixedLenFeature, FixedLenSequenceFeature   an array
+VarLenFeature, SparseFeature               a SparseTensor
+RaggedFeature                              a Ragged; without partitions in one Example, an array
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +18,9 @@ from wellfed.compat.deferred.eager import as_value, eager, is_deferred, plain
 from wellfed.compat.deferred.graph import Operation, Tensor
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.deferred.sparse import SparseTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 # --- Features ------------------------------------------------------------------------------------
 
@@ -33,24 +35,24 @@ def _sizes(shape: Any) -> Any:
     return TensorShape(shape).as_list()
 
 
-def FixedLenFeature(shape: Any, dtype: Any, default_value: Any = None) -> example.FixedLenFeature:  # noqa: N802 -- TensorFlow's name.
+def FixedLenFeature(shape: Any, dtype: Any, default_value: Any = None) -> example.FixedLenFeature:
     """Gives the feature of exactly as many values as `shape` holds. See `wellfed.FixedLenFeature`."""
     return example.FixedLenFeature(_sizes(shape), _kind(dtype), plain(default_value))
 
 
-def FixedLenSequenceFeature(  # noqa: N802 -- TensorFlow's name.
+def FixedLenSequenceFeature(
     shape: Any, dtype: Any, allow_missing: bool = False, default_value: Any = None
 ) -> example.FixedLenSequenceFeature:
     """Gives the feature of any number of items of one shape. See `wellfed.example.FixedLenSequenceFeature`."""
     return example.FixedLenSequenceFeature(_sizes(shape), _kind(dtype), allow_missing, plain(default_value))
 
 
-def VarLenFeature(dtype: Any) -> example.VarLenFeature:  # noqa: N802 -- TensorFlow's name.
+def VarLenFeature(dtype: Any) -> example.VarLenFeature:
     """Gives the feature of any number of values. See `wellfed.VarLenFeature`."""
     return example.VarLenFeature(_kind(dtype))
 
 
-def SparseFeature(  # noqa: N802 -- TensorFlow's name.
+def SparseFeature(
     index_key: Any, value_key: str, dtype: Any, size: Any, already_sorted: bool = False
 ) -> example.SparseFeature:
     """Gives the feature of values with their indices. See `wellfed.example.SparseFeature`."""
@@ -240,7 +242,9 @@ def parse_single_sequence_example(
     static = [part for feature in context.values() for part in first.static(feature)]
     for feature in lists.values():
         dense = isinstance(feature, example.FixedLenSequenceFeature)
-        static.append(("string" if feature.dtype is bytes else feature.dtype, [None, *feature.shape] if dense else None))
+        static.append(
+            ("string" if feature.dtype is bytes else feature.dtype, [None, *feature.shape] if dense else None)
+        )
     op = Operation("ParseSingleSequenceExample", [serialized], static, lambda _, text: tuple(parse(text)), name)
     return _both(first, lists, op.outputs)
 
@@ -275,7 +279,9 @@ def parse_sequence_example(
     """
     del example_names, name
     if is_deferred(serialized):
-        raise NotImplementedError("tf.io.parse_sequence_example takes no tensor here: parse_single_sequence_example does")
+        raise NotImplementedError(
+            "tf.io.parse_sequence_example takes no tensor here: parse_single_sequence_example does"
+        )
     context, lists = dict(context_features or {}), dict(sequence_features or {})
     texts = as_value(serialized).tolist()
     parsed_context, parsed_lists, lengths = example.parse_sequence_example(texts, context, lists)

@@ -1,7 +1,7 @@
 """Encoded pictures to pixels and back, by TensorFlow's rules: `tf.io.decode_image` and its kin.
 
-The format is told from the content whatever the function's name, as in TensorFlow. A JPEG's transform is the fast one by
-default, which is TensorFlow's, bit for bit.
+The format is told from the content whatever the function's name, as in TensorFlow. A JPEG's transform is the fast one
+by default, which is TensorFlow's, bit for bit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from wellfed import image
 from wellfed.compat.deferred.dtypes import as_dtype, bool, int32, string, uint8, uint16
 from wellfed.compat.deferred.eager import as_value
 from wellfed.compat.deferred.lift import lifted
-from wellfed.errors import ImageError
 
 
 def _pixels(contents: Any, channels: int, dtype: Any, frames: str, dct: str = "fast") -> Any:
@@ -98,7 +97,7 @@ def decode_gif(contents: Any) -> Any:
 
 
 @lifted(static=lambda *_, **__: (string, []))
-def encode_jpeg(image: Any, format: str = "", quality: int = 95, **_: Any) -> bytes:  # noqa: A002 -- TensorFlow's name.
+def encode_jpeg(image: Any, format: str = "", quality: int = 95, **_: Any) -> bytes:
     """Gives the JPEG of pixels, uint8 of shape (height, width, 1 or 3)."""
     del format
     return _encoded(image, "jpeg", quality)
@@ -129,6 +128,13 @@ def is_jpeg(contents: Any) -> Any:
 
 
 __all__ = [
-    *("ImageError", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg", "decode_png"),
-    *("encode_jpeg", "encode_png", "extract_jpeg_shape", "is_jpeg"),
+    "decode_bmp",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "is_jpeg",
 ]

@@ -48,7 +48,12 @@ def random_uniform(
         return np.asarray(numbers, kind.dtype)[()]
 
     return randomly(
-        draw, (shape, minval, 1 if maxval is None else maxval), seed, name or "random_uniform", (dtype, _known(shape)), wait=wait
+        draw,
+        (shape, minval, 1 if maxval is None else maxval),
+        seed,
+        name or "random_uniform",
+        (dtype, _known(shape)),
+        wait=wait,
     )
 
 
@@ -104,14 +109,24 @@ def _known(shape: Any) -> Any:
 
 
 def uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: int | None = None, name: str | None = None
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = float32,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Any:
     """Gives random numbers as `random_uniform` does: at once, unless a tensor is among the arguments."""
     return random_uniform(shape, minval, maxval, dtype, seed, name, wait=False)
 
 
 def normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: int | None = None, name: str | None = None
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Any:
     """Gives random numbers as `random_normal` does: at once, unless a tensor is among the arguments."""
     return random_normal(shape, mean, stddev, dtype, seed, name, wait=False)

@@ -1,7 +1,7 @@
 """Resizing pictures by the rules of both TensorFlows.
 
-    resize            TensorFlow 2's: half-pixel centres
-    resize_images     TensorFlow 1's: no half-pixel centres, and `align_corners`
+resize            TensorFlow 2's: half-pixel centres
+resize_images     TensorFlow 1's: no half-pixel centres, and `align_corners`
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ def _method(method: Any) -> str:
 
 
 def shape_of(value: Any) -> TensorShape:
+    """Gives what is known of a value's shape."""
     return value.shape if isinstance(value, Tensor) else TensorShape(np.shape(value))
 
 
 def dtype_of(value: Any) -> Any:
+    """Gives a value's dtype."""
     return value.dtype if isinstance(value, Tensor) else as_dtype(np.asarray(as_value(value)).dtype)
 
 
@@ -56,7 +58,9 @@ def _pair(size: Any) -> tuple[int, int]:
     return height, width
 
 
-def _resize_static(images: Any, size: Any, method: Any = "bilinear", preserve: Any = False, antialias: Any = False) -> Any:
+def _resize_static(
+    images: Any, size: Any, method: Any = "bilinear", preserve: Any = False, antialias: Any = False
+) -> Any:
     del preserve, antialias
     return dtype_of(images) if _method(method) == "nearest" else float32, _sized(images, size)
 
@@ -97,11 +101,13 @@ def resize(
 
 def _nearest(pixels: Any, height: int, width: int, *, centre: float, corners: bool = False) -> Any:
     rows, columns = (
-        _places(have, want, centre, corners=corners) for have, want in zip(pixels.shape[-3:-1], (height, width), strict=True)
+        _places(have, want, centre, corners=corners)
+        for have, want in zip(pixels.shape[-3:-1], (height, width), strict=True)
     )
     pick = np.rint if corners else np.floor
     rows, columns = (
-        np.clip(pick(at), 0, have - 1).astype(int) for at, have in zip((rows, columns), pixels.shape[-3:-1], strict=True)
+        np.clip(pick(at), 0, have - 1).astype(int)
+        for at, have in zip((rows, columns), pixels.shape[-3:-1], strict=True)
     )
     return pixels[..., rows[:, None], columns, :]
 
@@ -139,14 +145,18 @@ def resize_images(
       NotImplementedError: `preserve_aspect_ratio`, or another method.
     """
     if preserve_aspect_ratio:
-        raise NotImplementedError("resize_images keeps no preserve_aspect_ratio in wellfed.compat: tf.image.resize does")
+        raise NotImplementedError(
+            "resize_images keeps no preserve_aspect_ratio in wellfed.compat: tf.image.resize does"
+        )
     pixels = np.asarray(as_value(images))
     height, width = _pair(size)
     kind = _method(method)
     if pixels.shape[-3:-1] == (height, width):
         return pixels
     if kind == "area":
-        return pictures.resize(pixels if pixels.dtype == np.uint8 else pixels.astype(np.float32), (height, width), "area")
+        return pictures.resize(
+            pixels if pixels.dtype == np.uint8 else pixels.astype(np.float32), (height, width), "area"
+        )
     if kind == "nearest":
         return _nearest(pixels, height, width, centre=0.0, corners=align_corners)
     return _bilinear(pixels.astype(np.float32), height, width, corners=align_corners)

@@ -6,8 +6,7 @@ All of it is deferred, whatever it is given; its state lives in the session.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +17,9 @@ from wellfed.compat.deferred.eager import as_value, eager, leaves, map_tree, pla
 from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
 from wellfed.compat.deferred.session import Run, op_error
 from wellfed.compat.deferred.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 GLOBAL_VARIABLES, LOCAL_VARIABLES = "variables", "local_variables"
 
@@ -48,7 +50,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return op.outputs[0]
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002 -- TensorFlow's name.
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Gives a tensor with a value of its own where a run feeds none."""
     default = deferred(input)
     return Operation("PlaceholderWithDefault", [default], [(default.dtype, shape)], lambda _, v: (v,), name).outputs[0]
@@ -195,7 +197,9 @@ def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> O
 # --- Python functions ----------------------------------------------------------------------------
 
 
-def py_func(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None) -> Any:  # noqa: N803 -- TensorFlow's name.
+def py_func(
+    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None
+) -> Any:
     """Gives tensors whose values a Python function gives in each run.
 
     Args:
@@ -212,13 +216,13 @@ def py_func(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: b
     `OutOfRangeError`, `ValueError` and `TypeError` with `InvalidArgumentError`. The error itself is the `__cause__`.
     """
     del stateful
-    return _function(lambda *values: func(*values), inp, Tout, name or "PyFunc", func)
+    return _function(func, inp, Tout, name or "PyFunc", func)
 
 
 numpy_function = py_func
 
 
-def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:  # noqa: N803 -- TensorFlow's name.
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
     """Gives what `py_func` gives; the function gets eager tensors."""
     return _function(lambda *values: func(*map(eager, values)), inp, Tout, name or "EagerPyFunc", func)
 
@@ -255,7 +259,9 @@ def _result(op: Operation, where: str, value: Any, dtype: Any) -> Any:
         found = as_value(found)
     kind = as_dtype("string" if isinstance(found, bytes) else found.dtype)
     if kind != dtype:
-        python_number = isinstance(value, bool | int | float | list) and np.can_cast(kind.dtype, dtype.dtype, "same_kind")
+        python_number = isinstance(value, bool | int | float | list) and np.can_cast(
+            kind.dtype, dtype.dtype, "same_kind"
+        )
         if not python_number:
             raise errors.InvalidArgumentError(
                 None, op.name, f"{op.name} ({where}) gave {kind.name}, {dtype.name} is due"
@@ -312,7 +318,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     return map_tree(lambda _: next(made), form)
 
 
-def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Operation:  # noqa: N802 -- TensorFlow's name.
+def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Operation:
     """Gives an operation that ends the run with `InvalidArgumentError`, naming `data`, where the condition is false."""
     del summarize
 

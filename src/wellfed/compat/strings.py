@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +15,9 @@ from wellfed.compat.deferred.graph import Operation
 from wellfed.compat.deferred.lift import lifted
 from wellfed.compat.deferred.sparse import SparseTensor
 from wellfed.compat.missing import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _each(function: Callable[[bytes], Any], strings: Any, dtype: Any = string) -> Any:
@@ -30,45 +32,45 @@ def _each(function: Callable[[bytes], Any], strings: Any, dtype: Any = string) -
 
 
 @lifted
-def length(input: Any, unit: str = "BYTE") -> Any:  # noqa: A002 -- TensorFlow's name.
+def length(input: Any, unit: str = "BYTE") -> Any:
     """Gives the lengths of strings, int32, in bytes or in characters ("UTF8_CHAR")."""
     count = (lambda text: len(text.decode())) if unit == "UTF8_CHAR" else len
     return _each(count, input, int32)
 
 
 @lifted
-def lower(input: Any, encoding: str = "") -> Any:  # noqa: A002 -- TensorFlow's name.
+def lower(input: Any, encoding: str = "") -> Any:
     """Gives strings in small letters; those beyond ASCII only with encoding="utf-8"."""
     return _each((lambda t: t.decode().lower().encode()) if encoding == "utf-8" else bytes.lower, input)
 
 
 @lifted
-def upper(input: Any, encoding: str = "") -> Any:  # noqa: A002 -- TensorFlow's name.
+def upper(input: Any, encoding: str = "") -> Any:
     """Gives strings in capital letters; those beyond ASCII only with encoding="utf-8"."""
     return _each((lambda t: t.decode().upper().encode()) if encoding == "utf-8" else bytes.upper, input)
 
 
 @lifted
-def strip(input: Any) -> Any:  # noqa: A002 -- TensorFlow's name.
+def strip(input: Any) -> Any:
     """Gives strings without white space at their ends."""
     return _each(bytes.strip, input)
 
 
 @lifted
-def substr(input: Any, pos: Any, len: Any) -> Any:  # noqa: A002 -- TensorFlow's names.
+def substr(input: Any, pos: Any, len: Any) -> Any:
     """Gives the parts of strings that begin at `pos` and are `len` bytes long."""
     return _each(lambda text: text[int(pos) :][: int(len)], input)
 
 
 @lifted
-def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True) -> Any:  # noqa: A002 -- TensorFlow's name.
+def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True) -> Any:
     r"""Gives strings with what matches a pattern replaced; \1 in `rewrite` is its first group."""
     rule, new = re.compile(as_value(pattern)), as_value(rewrite)
     return _each(lambda text: rule.sub(new, text, count=0 if replace_global else 1), input)
 
 
 @lifted
-def regex_full_match(input: Any, pattern: Any) -> Any:  # noqa: A002 -- TensorFlow's name.
+def regex_full_match(input: Any, pattern: Any) -> Any:
     """Says of strings whether they match a pattern as a whole."""
     rule = re.compile(as_value(pattern))
     return _each(lambda text: rule.fullmatch(text) is not None, input, bool)
@@ -84,7 +86,7 @@ def join(inputs: Any, separator: str = "") -> Any:
 
 
 @lifted
-def to_number(input: Any, out_type: Any = float32) -> Any:  # noqa: A002 -- TensorFlow's name.
+def to_number(input: Any, out_type: Any = float32) -> Any:
     """Gives the numbers that strings hold.
 
     Raises:
@@ -95,14 +97,14 @@ def to_number(input: Any, out_type: Any = float32) -> Any:  # noqa: A002 -- Tens
 
 
 @lifted
-def as_string(input: Any) -> Any:  # noqa: A002 -- TensorFlow's name.
+def as_string(input: Any) -> Any:
     """Gives numbers as strings."""
     value = np.asarray(as_value(input))
     texts = [str(number).encode() for number in value.reshape(-1).tolist()]
     return as_value(np.array(texts, object).reshape(value.shape)) if texts else np.empty(value.shape, object)
 
 
-def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:  # noqa: A002 -- TensorFlow's name.
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
     """Gives the parts of a string between `sep`, or between white space: an array; of an array of strings a `Ragged`.
 
     Deferred where `input` is a tensor, which has to be one string.
@@ -140,13 +142,23 @@ def string_split(source: Any, delimiter: str = " ", skip_empty: bool = True, nam
     return SparseTensor(*Operation("StringSplit", [tensor], outputs, lambda _, texts: parts(texts), name).outputs)
 
 
-
-
 string_to_number, string_join = to_number, join
 
 __getattr__ = functools.partial(refuse, "strings")
 
 __all__ = [
-    *("as_string", "join", "length", "lower", "regex_full_match", "regex_replace", "split", "string_join"),
-    *("string_split", "string_to_number", "strip", "substr", "to_number", "upper"),
+    "as_string",
+    "join",
+    "length",
+    "lower",
+    "regex_full_match",
+    "regex_replace",
+    "split",
+    "string_join",
+    "string_split",
+    "string_to_number",
+    "strip",
+    "substr",
+    "to_number",
+    "upper",
 ]

@@ -130,7 +130,7 @@ class Tensor:
     def __float__(self) -> float:
         raise TypeError(f"{self.name!r} has no value before a run")
 
-    __int__ = __index__ = __float__  # type: ignore[assignment]  # All raise.
+    __int__ = __index__ = __float__
 
     def __hash__(self) -> int:
         return id(self)

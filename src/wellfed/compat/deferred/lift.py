@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -62,6 +62,19 @@ class Call:
         return call
 
 
+class Lifted(Protocol):
+    """A function of values or tensors; `__wrapped__` is the one on values alone."""
+
+    __wrapped__: Function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Gives a value at once, or a tensor where one is among the arguments."""
+
+
+@overload
+def lifted(function: Function, *, style: Any = ..., static: Function | None = ...) -> Lifted: ...
+@overload
+def lifted(*, style: Any = ..., static: Function | None = ...) -> Callable[[Function], Lifted]: ...
 def lifted(function: Function | None = None, *, style: Any = "rows", static: Function | None = None) -> Any:
     """Makes a function on values one that defers itself where an argument is a tensor.
 
@@ -80,17 +93,6 @@ def lifted(function: Function | None = None, *, style: Any = "rows", static: Fun
         return defer(function, args, kwargs, name=name, style=style, static=static)
 
     return face
-
-
-def always(face: Any, style: Any = "rows", static: Function | None = None) -> Any:
-    """Gives the twin of a lifted function under a name of TensorFlow 1: it defers itself whatever it is given."""
-    function = face.__wrapped__
-
-    @functools.wraps(function)
-    def twin(*args: Any, name: str | None = None, **kwargs: Any) -> Any:
-        return defer(function, args, kwargs, name=name, style=style, static=static)
-
-    return twin
 
 
 def defer(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed.compat.deferred.eager import eager, is_deferred, leaves, map_tree, plain
 from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
 from wellfed.compat.deferred.lift import Call
-from wellfed.compat.deferred.session import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wellfed.compat.deferred.session import Run
 
 _at_once = {"rng": np.random.default_rng()}  # What draws where nothing is deferred.
 

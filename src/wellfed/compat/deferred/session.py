@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +17,9 @@ from wellfed.compat.deferred import graph as graphs
 from wellfed.compat.deferred.eager import EagerTensor, map_tree, plain
 from wellfed.compat.deferred.graph import Graph, Operation, Tensor
 from wellfed.compat.deferred.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 # What TensorFlow makes of the errors of Python code; the error itself is the cause.
 _KINDS: tuple[tuple[type[BaseException], type[errors.OpError]], ...] = (
@@ -59,7 +61,7 @@ class Run:
         self._deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
 
     def timeout(self) -> float | None:
-        """Gives how long an operation may still wait; None for ever. [s]"""
+        """Gives how long an operation may still wait, in seconds; None for ever."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def begin(self, values: dict[Tensor, Any]) -> dict[Tensor, Any]:
@@ -167,7 +169,7 @@ class Session:
         if isinstance(fetch, str | Tensor | Operation):
             return self.graph.as_graph_element(fetch)
         raise TypeError(
-            f"Fetch argument {fetch!r} has invalid type {type(fetch).__name__}, must be a tensor, an operation or a name"
+            f"Fetch argument {fetch!r} has invalid type {type(fetch).__name__}: a tensor, an operation or a name is due"
         )
 
     def _fed_tensors(self, feed_dict: dict[Any, Any]) -> list[tuple[Tensor, Any]]:
