@@ -1,6 +1,8 @@
 """The whole way: from a folder of digits to a trained classifier, as a new user would go it.
 
-`make demo` runs it; everything it makes lies in .demo/ beside this repository's other files.
+Usage: python examples/demo.py [FOLDER]
+
+Everything it makes lies in FOLDER; `make demo` takes .demo, in this repository.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-DIGITS, OUT, STATE = ".demo/digits", ".demo/packed", ".demo/state.json"
+WORK = sys.argv[1] if len(sys.argv) > 1 else ".demo"
+DIGITS, OUT, STATE = f"{WORK}/digits", f"{WORK}/packed", f"{WORK}/state.json"
 COMMANDS = (
     f"python examples/make_digits.py {DIGITS}",
     f"wellfed pack images {DIGITS} {OUT} --name digits --split train=0.9,test=0.1 --shard-size 1MB --seed 0",
@@ -154,13 +157,13 @@ def stop_and_resume() -> int:
 
 def main() -> int:
     """Runs the demo; returns 1 where it does not show what it should."""
-    shutil.rmtree(ROOT / ".demo", ignore_errors=True)
+    shutil.rmtree(ROOT / WORK, ignore_errors=True)
     start = time.perf_counter()
     for command in COMMANDS:
         run(command)
     accuracy = train()
     faults = stop_and_resume()
-    say(f"\nDone in {time.perf_counter() - start:.1f} s. What it made is in .demo/.")
+    say(f"\nDone in {time.perf_counter() - start:.1f} s. What it made is in {WORK}.")
     return 0 if accuracy >= LEAST_ACCURACY and not faults else 1
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import builtins
 
 
 class DType:
