@@ -13,9 +13,9 @@ import numpy as np
 
 from wellfed.compat.deferred.dtypes import as_dtype, float32, float64, int32, int64
 from wellfed.compat.deferred.dtypes import bool as bool_type
-from wellfed.compat.deferred.eager import as_value, eager, plain
+from wellfed.compat.deferred.eager import as_value, eager, is_deferred, plain
 from wellfed.compat.deferred.graph import Tensor
-from wellfed.compat.deferred.lift import lifted
+from wellfed.compat.deferred.lift import Call, lifted
 from wellfed.compat.deferred.sparse import SparseTensor
 from wellfed.compat.deferred.sparse import to_dense as sparse_parts_to_dense
 
@@ -105,7 +105,15 @@ def _plain_list(shape: Any) -> list[Any]:
     return list(shape) if isinstance(shape, Sequence | np.ndarray) or hasattr(shape, "as_list") else [shape]
 
 
-@lifted(static=_reshape_static)
+def _reshape_rows(call: Call, inputs: tuple[Tensor, ...], columns: Any, count: int) -> Any:
+    del inputs
+    sizes = call.args[1] if len(call.args) > 1 else call.kwargs.get("shape")
+    if len(columns) != 1 or not isinstance(columns[0], np.ndarray) or is_deferred(sizes):
+        return None
+    return columns[0].reshape(count, *_sizes(sizes))
+
+
+@lifted(static=_reshape_static, style=_reshape_rows)
 def reshape(tensor: Any, shape: Any) -> Any:
     """Gives the same values in another shape; one size may be -1."""
     return np.reshape(as_value(tensor), _sizes(shape))[()]
@@ -218,7 +226,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return np.where(condition, x, y)[()]
 
 
-@lifted
+@lifted(style="elementwise")
 def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1, dtype: Any = None) -> Any:
     """Gives vectors of `depth` values, `on_value` at each index and `off_value` elsewhere; float32 by default."""
     kind = as_dtype(dtype).dtype if dtype is not None else np.dtype(np.float32)

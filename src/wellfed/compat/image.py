@@ -41,7 +41,7 @@ from wellfed.compat.resizing import (
 # --- Cutting and padding -------------------------------------------------------------------------
 
 
-@lifted
+@lifted(style="picture")
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Any:
@@ -59,7 +59,7 @@ def crop_to_bounding_box(
     return pixels[..., top : top + height, left : left + width, :]
 
 
-@lifted
+@lifted(style="picture")
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Any:
@@ -78,7 +78,7 @@ def pad_to_bounding_box(
     return np.pad(pixels, [(0, 0)] * (pixels.ndim - 3) + [(top, below), (left, right), (0, 0)])
 
 
-@lifted
+@lifted(style="picture")
 def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Any:
     """Gives pictures of another size, cut or padded with zeros evenly on all sides."""
     pixels = np.asarray(as_value(image))
@@ -95,7 +95,7 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
 resize_image_with_crop_or_pad = resize_with_crop_or_pad
 
 
-@lifted
+@lifted(style="picture")
 def central_crop(image: Any, central_fraction: float) -> Any:
     """Gives the middle of pictures: that part of the height and of the width.
 
@@ -118,19 +118,19 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
 # --- Turning -------------------------------------------------------------------------------------
 
 
-@lifted
+@lifted(style="picture")
 def flip_left_right(image: Any) -> Any:
     """Gives pictures with left and right exchanged."""
     return np.asarray(as_value(image))[..., ::-1, :].copy()
 
 
-@lifted
+@lifted(style="picture")
 def flip_up_down(image: Any) -> Any:
     """Gives pictures with top and bottom exchanged."""
     return np.asarray(as_value(image))[..., ::-1, :, :].copy()
 
 
-@lifted
+@lifted(style="picture")
 def transpose(image: Any) -> Any:
     """Gives pictures with rows and columns exchanged."""
     return np.swapaxes(np.asarray(as_value(image)), -3, -2).copy()
@@ -139,7 +139,7 @@ def transpose(image: Any) -> Any:
 transpose_image = transpose
 
 
-@lifted
+@lifted(style="picture")
 def rot90(image: Any, k: Any = 1) -> Any:
     """Gives pictures turned by k quarters, against the clock."""
     return np.rot90(np.asarray(as_value(image)), int(k), (-3, -2)).copy()
@@ -169,7 +169,7 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
 # --- Adjusting -----------------------------------------------------------------------------------
 
 
-@lifted(static=lambda image, dtype, *_, **__: (dtype, shape_of(image)))
+@lifted(static=lambda image, dtype, *_, **__: (dtype, shape_of(image)), style="picture")
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False) -> Any:
     """Gives pictures in another dtype; the largest integer stands for 1.0."""
     pixels, kind = np.asarray(as_value(image)), as_dtype(dtype).dtype
@@ -186,7 +186,7 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False) -> Any:
     return pixels.astype(kind) << shift if shift > 0 else (pixels >> -shift).astype(kind)
 
 
-@lifted
+@lifted(style="picture")
 def per_image_standardization(image: Any) -> Any:
     """Gives pictures with mean 0 and variance 1, each by its own; float32."""
     pixels = np.asarray(as_value(image)).astype(np.float32)
@@ -203,13 +203,13 @@ def _adjusted(image: Any, change: Any) -> Any:
     return convert_image_dtype.__wrapped__(change(floats).astype(np.float32), pixels.dtype, saturate=True)
 
 
-@lifted
+@lifted(style="picture")
 def adjust_brightness(image: Any, delta: Any) -> Any:
     """Gives pictures with `delta` added, where the largest integer stands for 1.0."""
     return _adjusted(image, lambda pixels: pixels + np.float32(delta))
 
 
-@lifted
+@lifted(style="picture")
 def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
     """Gives pictures with each channel's distance from its mean multiplied."""
 
@@ -242,13 +242,13 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
     return randomly(draw, (_given(image),), seed, "random_contrast", (dtype_of(image), shape_of(image)))
 
 
-@lifted
+@lifted(style="picture")
 def rgb_to_grayscale(images: Any) -> Any:
     """Gives pictures with one channel, the brightness."""
     return _adjusted(images, lambda pixels: pixels @ np.array([[0.2989], [0.587], [0.114]], np.float32))
 
 
-@lifted
+@lifted(style="picture")
 def grayscale_to_rgb(images: Any) -> Any:
     """Gives pictures with their one channel three times."""
     return np.repeat(np.asarray(as_value(images)), 3, axis=-1)

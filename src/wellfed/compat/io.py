@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed import io as records
+from wellfed.columns import Bytes
 from wellfed.compat import gfile
 from wellfed.compat.deferred.dtypes import as_dtype, string
 from wellfed.compat.deferred.eager import as_value, plain
 from wellfed.compat.deferred.graph import Tensor
-from wellfed.compat.deferred.lift import lifted
+from wellfed.compat.deferred.lift import Call, lifted
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.parsing import (
     FixedLenFeature,
@@ -164,7 +165,24 @@ def _raw_static(input_bytes: Any, out_type: Any, *_: Any, **__: Any) -> Any:
     return as_dtype(out_type), shape.concatenate([None])
 
 
-@lifted(static=_raw_static)
+def _raw_rows(call: Call, inputs: Any, columns: Any, count: int) -> Any:
+    """Copies strings of one length side by side."""
+    del inputs
+    (strings,) = columns
+    if not isinstance(strings, Bytes) or len(strings.shape) > 1 or len(call.args) + len(call.kwargs) != 2:
+        return None
+    sizes = np.unique(strings.sizes)
+    dtype = as_dtype(call.kwargs.get("out_type", call.args[-1])).dtype
+    if len(sizes) != 1 or sizes[0] % dtype.itemsize:
+        return None
+    size = int(sizes[0])
+    rows = np.empty((count, size), np.uint8)
+    for row, start in zip(rows, strings.starts.tolist(), strict=True):
+        row[:] = strings.data[start : start + size]
+    return rows.view(dtype)
+
+
+@lifted(static=_raw_static, style=_raw_rows)
 def decode_raw(input_bytes: Any, out_type: Any, little_endian: bool = True) -> Any:
     """Gives the numbers that byte strings are the memory of: one more dimension, of all numbers in a string.
 

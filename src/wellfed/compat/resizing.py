@@ -13,10 +13,11 @@ import numpy as np
 from wellfed import image as pictures
 from wellfed.compat.arrays import cast
 from wellfed.compat.deferred.dtypes import as_dtype, float32
-from wellfed.compat.deferred.eager import as_value
+from wellfed.compat.deferred.eager import as_value, is_deferred
 from wellfed.compat.deferred.graph import Tensor
-from wellfed.compat.deferred.lift import lifted
+from wellfed.compat.deferred.lift import Call, lifted
 from wellfed.compat.deferred.shapes import TensorShape
+from wellfed.image import pixels
 
 
 class ResizeMethod:
@@ -58,14 +59,38 @@ def _pair(size: Any) -> tuple[int, int]:
     return height, width
 
 
-def _resize_static(
-    images: Any, size: Any, method: Any = "bilinear", preserve: Any = False, antialias: Any = False
-) -> Any:
-    del preserve, antialias
+def _resize_static(images: Any, size: Any, method: Any) -> Any:
     return dtype_of(images) if _method(method) == "nearest" else float32, _sized(images, size)
 
 
-@lifted(static=lambda images, size, method="bilinear", **_: _resize_static(images, size, method))
+def _resize_rows(call: Call, inputs: Any, columns: Any, count: int) -> Any:
+    """Resizes pictures of any size into the rows of one batch."""
+    del inputs
+    images, size = columns[0], call.args[1] if len(call.args) > 1 else call.kwargs.get("size")
+    options = {
+        **dict(zip(("method", "preserve_aspect_ratio", "antialias"), call.args[2:], strict=False)),
+        **call.kwargs,
+    }
+    kind = _method(options.get("method", "bilinear"))
+    plain_options = not options.get("preserve_aspect_ratio") and not options.get("antialias")
+    if len(columns) != 1 or not isinstance(images, list) or not plain_options or kind == "nearest" or is_deferred(size):
+        return None
+    channels = images[0].shape[-1]
+    fits = all(i.ndim == 3 and i.shape[2] == channels and i.dtype.name in pixels.SOURCES for i in images)
+    if not fits or channels > 4:
+        return None
+    out = np.empty((count, *_pair(size), channels), np.float32)
+    for at, picture in enumerate(images):
+        geometry = np.array([pixels.whole(picture.shape[0], picture.shape[1], _pair(size))], np.int64)
+        pixels.run(picture[None], geometry, out[at : at + 1], out_type="float32", method=kind, rounded="float32")
+    return out
+
+
+def _resize_kind(images: Any, size: Any, method: Any = "bilinear", *_: Any, **__: Any) -> Any:
+    return _resize_static(images, size, method)
+
+
+@lifted(static=_resize_kind, style=_resize_rows)
 def resize(
     images: Any, size: Any, method: Any = "bilinear", preserve_aspect_ratio: bool = False, antialias: bool = False
 ) -> Any:
@@ -86,17 +111,17 @@ def resize(
     """
     if antialias:
         raise NotImplementedError('antialias=True is not kept in wellfed.compat: method="area" averages')
-    pixels = np.asarray(as_value(images))
+    whole = np.asarray(as_value(images))
     height, width = _pair(size)
     if preserve_aspect_ratio:
-        scale = min(height / pixels.shape[-3], width / pixels.shape[-2])
-        height, width = round(pixels.shape[-3] * scale), round(pixels.shape[-2] * scale)
+        scale = min(height / whole.shape[-3], width / whole.shape[-2])
+        height, width = round(whole.shape[-3] * scale), round(whole.shape[-2] * scale)
     kind = _method(method)
     if kind == "nearest":
-        return _nearest(pixels, height, width, centre=0.5)
-    if pixels.dtype.name not in ("uint8", "uint16", "float32"):
-        pixels = pixels.astype(np.float32)
-    return pictures.resize(pixels, (height, width), kind)  # type: ignore[arg-type]  # One of the two methods.
+        return _nearest(whole, height, width, centre=0.5)
+    if whole.dtype.name not in ("uint8", "uint16", "float32"):
+        whole = whole.astype(np.float32)
+    return pictures.resize(whole, (height, width), kind)  # type: ignore[arg-type]  # One of the two methods.
 
 
 def _nearest(pixels: Any, height: int, width: int, *, centre: float, corners: bool = False) -> Any:

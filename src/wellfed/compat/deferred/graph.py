@@ -337,5 +337,12 @@ def default_session(session: Any = None) -> Any:
 
 
 def _graph_of(inputs: Sequence[Tensor]) -> Graph:
-    """Gives the inputs' graph, or the default one where there are none."""
-    return inputs[0].graph if inputs else get_default_graph()
+    """Gives the inputs' graph, or the default one where there are none.
+
+    Raises:
+      ValueError: The inputs are of different graphs.
+    """
+    graphs = {tensor.graph for tensor in inputs}
+    if len(graphs) > 1:
+        raise ValueError(f"{inputs[1]!r} must be from the same graph as {inputs[0]!r}")
+    return graphs.pop() if graphs else get_default_graph()

@@ -35,8 +35,9 @@ class Call:
       function: On values.
       args: Its arguments; tensors stand where the inputs' values go.
       kwargs: The same, by name.
-      style: "rows" calls it for each row, "random" with a generator of the row's own, "elementwise" once for all; or a
-        function that does it by columns.
+      style: "rows" calls it for each row, "random" with a generator of the row's own, "elementwise" once for all,
+        "picture" once where only the first argument has rows, since it works on the last three dimensions; or a
+        function `(call, inputs, columns, count)` that gives the column, or None for row by row.
       many: Whether it gives a list or tuple of values.
     """
 
