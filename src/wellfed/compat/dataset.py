@@ -12,7 +12,7 @@ import numpy as np
 
 from wellfed import feed
 from wellfed.columns import Bytes
-from wellfed.compat.dataset_files import file_paths, interleaved
+from wellfed.compat.dataset_files import file_paths
 from wellfed.compat.deferred.dtypes import as_dtype
 from wellfed.compat.deferred.eager import as_value, eager, leaves, map_tree, plain
 from wellfed.compat.deferred.graph import get_default_graph
@@ -30,7 +30,8 @@ from wellfed.compat.elements import (
 )
 from wellfed.compat.iterators import DatasetIterator, OneShotIterator, guarded
 from wellfed.compat.missing import INSTEAD
-from wellfed.compat.tracing import MapFunction, TensorSpec, as_row, call, spec_of_value
+from wellfed.compat.sequential import SequentialVerbs
+from wellfed.compat.tracing import MapFunction, TensorSpec, spec_of_value
 from wellfed.errors import OutOfRangeError
 
 if TYPE_CHECKING:
@@ -40,19 +41,25 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 
 
-class Dataset:
+class Dataset(SequentialVerbs):
     """Elements in an order. Made by `from_tensor_slices` and its kin; each verb gives a new data set.
 
     Elements are eager tensors, tuples or dicts; strings are `bytes`. All of it is `wellfed.feed.Dataset` behind
     TensorFlow's names: `shuffle` is exact, and reading, parsing and `map` run on all threads.
+
+    Attributes:
+      behind: The feed's data set.
+      known_spec: The form of an element as far as it follows from the verbs; None where it does not.
+      is_batched: Whether elements are batches.
+      files: The TFRecord files whose plain records the elements are; None where they are others.
     """
 
     def __init__(
         self, behind: feed.Dataset, spec: Any = None, *, batched: bool = False, files: Sequence[str] | None = None
     ) -> None:
         self.behind = behind
-        self._spec, self._batched = spec, batched
-        self.files = files  # The TFRecord files whose plain records these are, where they are.
+        self.known_spec, self.is_batched = spec, batched
+        self.files = files
 
     # --- Making ------------------------------------------------------------------------------------
 
@@ -163,9 +170,9 @@ class Dataset:
         each element with its values. The order is kept, and all threads work, whatever `num_parallel_calls` says.
         """
         del num_parallel_calls, deterministic, name
-        function = MapFunction(map_func, self._spec)
+        function = MapFunction(map_func, self.known_spec)
         spec = function.traced.spec if function.traced is not None else None
-        if self._batched:
+        if self.is_batched:
             return Dataset(self.behind.map(function.of_one, rng=True), spec, batched=True)
         return Dataset(self.behind.map(function), spec)
 
@@ -181,7 +188,7 @@ class Dataset:
         del num_parallel_calls, deterministic, name
         size = int(plain(batch_size))
         rows = size if drop_remainder else None
-        spec = mapped(self._spec, lambda s: TensorSpec(TensorShape([rows]).concatenate(s.shape), s.dtype))
+        spec = mapped(self.known_spec, lambda s: TensorSpec(TensorShape([rows]).concatenate(s.shape), s.dtype))
         return Dataset(self.behind.batch(size, bool(plain(drop_remainder))), spec, batched=True)
 
     def padded_batch(
@@ -197,7 +204,7 @@ class Dataset:
         shapes = None if padded_shapes is None else shape_tree(padded_shapes)
         values = None if padding_values is None else map_tree(plain, padding_values)
         batches = self.behind.padded_batch(int(plain(batch_size)), shapes, values, drop_remainder)
-        spec = mapped(self._spec, lambda s: TensorSpec([None, *[None] * (s.shape.rank or 0)], s.dtype))
+        spec = mapped(self.known_spec, lambda s: TensorSpec([None, *[None] * (s.shape.rank or 0)], s.dtype))
         return Dataset(batches, spec, batched=True)
 
     def shuffle(
@@ -243,8 +250,8 @@ class Dataset:
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Gives tuples of the elements' numbers, int64, and the elements."""
         del name
-        spec = None if self._spec is None else (TensorSpec([], "int64"), self._spec)
-        return Dataset(self.behind.enumerate(int(start)), spec, batched=self._batched)
+        spec = None if self.known_spec is None else (TensorSpec([], "int64"), self.known_spec)
+        return Dataset(self.behind.enumerate(int(start)), spec, batched=self.is_batched)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Gives the same elements: the feed runs ahead by itself."""
@@ -264,99 +271,6 @@ class Dataset:
                 "tf.data's cache(filename) is not kept here: `wellfed pack` stores a data set once"
             )
         return self.over(self.behind.cache())
-
-    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Gives the elements for which a function is true."""
-        del name
-        return self.over(self.behind.filter(lambda element: bool(np.all(_called(predicate, element)))))
-
-    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Gives the elements before the first for which a function is false."""
-        del name
-        return self.over(self.behind.take_while(lambda element: bool(np.all(_called(predicate, element)))))
-
-    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Gives the elements of the data sets that a function makes of the elements, one after another."""
-        del name
-        return Dataset(self.behind.flat_map(lambda element: _inner(map_func, element)))
-
-    def interleave(
-        self,
-        map_func: Callable[..., Any],
-        cycle_length: Any = None,
-        block_length: Any = None,
-        num_parallel_calls: Any = None,
-        deterministic: bool | None = None,
-        name: str | None = None,
-    ) -> Dataset:
-        """Gives elements of the data sets that a function makes, from `cycle_length` of them (4 by default) in turn.
-
-        Of a list of names made into `TFRecordDataset`s the order is worked out beforehand: such records are read,
-        parsed and shuffled on all threads, as a `TFRecordDataset` of all of them is.
-        """
-        del num_parallel_calls, deterministic, name
-        cycle = 4 if cycle_length in (None, AUTOTUNE) else int(plain(cycle_length))
-        block = 1 if block_length is None else int(plain(block_length))
-        if isinstance(self._spec, TensorSpec) and self._spec.dtype.name == "string" and not self._batched:
-            known = interleaved(self.behind, lambda path: map_func(eager(path)), cycle, block)
-            if known is not None:
-                return Dataset(known, TensorSpec([], "string"))
-        return Dataset(self.behind.interleave(lambda element: _inner(map_func, element), cycle, block))
-
-    def unbatch(self, name: str | None = None) -> Dataset:
-        """Gives the rows of the elements."""
-        del name
-        return Dataset(self.behind.unbatch(), mapped(self._spec, lambda s: TensorSpec(s.shape[1:], s.dtype)))
-
-    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
-        """Gives batches of another size."""
-        return self.unbatch().batch(batch_size, drop_remainder, name=name)
-
-    def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Gives elements that a function makes of a state and each element; it gives the next state besides."""
-        del name
-
-        def step(state: Any, element: Any) -> Any:
-            after, made = scan_func(map_tree(eager, state), map_tree(lambda leaf: eager(as_row(leaf)), element))
-            return map_tree(plain, after), map_tree(as_value, made)
-
-        return Dataset(self.behind.scan(map_tree(as_value, initial_state), step))
-
-    def unique(self, name: str | None = None) -> Dataset:
-        """Gives each element the first time that it comes."""
-        del name
-        return self.over(self.behind.unique())
-
-    def bucket_by_sequence_length(
-        self,
-        element_length_func: Callable[..., Any],
-        bucket_boundaries: Sequence[int],
-        bucket_batch_sizes: Sequence[int],
-        padded_shapes: Any = None,
-        padding_values: Any = None,
-        pad_to_bucket_boundary: bool = False,
-        no_padding: bool = False,
-        drop_remainder: bool = False,
-        name: str | None = None,
-    ) -> Dataset:
-        """Gives padded batches of elements of like length. See `wellfed.feed.Dataset.bucket_by_sequence_length`.
-
-        Raises:
-          NotImplementedError: `no_padding` is set.
-        """
-        del name
-        if no_padding:
-            raise NotImplementedError("bucket_by_sequence_length pads here: no_padding=True is not kept")
-        batches = self.behind.bucket_by_sequence_length(
-            lambda element: int(_called(element_length_func, element)),
-            list(bucket_boundaries),
-            list(bucket_batch_sizes),
-            None if padded_shapes is None else shape_tree(padded_shapes),
-            None if padding_values is None else map_tree(plain, padding_values),
-            pad_to_bucket_boundary,
-            drop_remainder,
-        )
-        return Dataset(batches, batched=True)
 
     def apply(self, transformation_func: Callable[[Dataset], Any]) -> Any:
         """Gives what a function makes of this data set."""
@@ -399,28 +313,18 @@ class Dataset:
             return eager(np.int64(INFINITE_CARDINALITY if endless else UNKNOWN_CARDINALITY))
 
     @property
-    def known_spec(self) -> Any:
-        """The form of an element as far as it follows from the verbs; None where it does not."""
-        return self._spec
-
-    @property
-    def is_batched(self) -> bool:
-        """Whether elements are batches."""
-        return self._batched
-
-    @property
     def element_spec(self) -> Any:
         """The form of an element; taken from the first one where it does not follow from the verbs.
 
         Raises:
           OutOfRangeError: There is no first one.
         """
-        if self._spec is None:
+        if self.known_spec is None:
             first = next(iter(self.take(1)), None)
             if first is None:
                 raise OutOfRangeError(None, None, "End of sequence")
-            self._spec = map_tree(lambda leaf: spec_of_value(plain(leaf)), first)
-        return self._spec
+            self.known_spec = map_tree(lambda leaf: spec_of_value(plain(leaf)), first)
+        return self.known_spec
 
     @property
     def output_types(self) -> Any:
@@ -441,9 +345,13 @@ class Dataset:
         del shared_name
         return OneShotIterator(self)
 
+    def made(self, behind: feed.Dataset, spec: Any = None, *, batched: bool = False) -> Dataset:
+        """Gives a data set of other elements."""
+        return Dataset(behind, spec, batched=batched)
+
     def over(self, behind: feed.Dataset) -> Dataset:
         """Gives a data set of elements of the same form."""
-        return Dataset(behind, self._spec, batched=self._batched)
+        return Dataset(behind, self.known_spec, batched=self.is_batched)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -452,18 +360,6 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<tf.data.Dataset over {self.behind!r}>"
-
-
-def _called(function: Callable[..., Any], element: Any) -> Any:
-    """Calls a function with one element's values."""
-    return plain(call(function, map_tree(lambda leaf: eager(as_row(leaf)), element)))
-
-
-def _inner(function: Callable[..., Any], element: Any) -> Any:
-    made = call(function, map_tree(lambda leaf: eager(as_row(leaf)), element))
-    if not isinstance(made, Dataset):
-        raise TypeError(f"the function must give a tf.data.Dataset, got {type(made).__name__}")
-    return made.behind
 
 
 def _regrouped(form: Any, parts: Iterator[Any]) -> Any:
