@@ -97,6 +97,7 @@ def decode_image(
       Three channels by default, not as stored. A JPEG's DCT is the accurate one; `dct="fast"` gives TensorFlow's
       default bit for bit. An animated GIF gives its first frame. Damage is always an error.
 
+    >>> from wellfed.image import encode_image
     >>> decode_image(encode_image(np.zeros((2, 3, 3), np.uint8))).shape
     (2, 3, 3)
     """

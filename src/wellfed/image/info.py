@@ -45,6 +45,8 @@ def image_info(data: Encoded) -> ImageInfo:
     Raises:
       ImageError: The bytes are no picture of a format in `FORMATS`, or its header is damaged.
 
+    >>> import numpy as np
+    >>> from wellfed.image import encode_image
     >>> image_info(encode_image(np.zeros((2, 3, 3), np.uint8))).width
     3
     """
