@@ -37,8 +37,8 @@ def encode_image(
       ImageError: The format cannot hold the array.
       ValueError: An option is none of its choices.
 
-    >>> encode_image(np.zeros((2, 3), np.uint8))[:4]
-    b'\\x89PNG'
+    >>> encode_image(np.zeros((2, 3), np.uint8))[1:4]
+    b'PNG'
     """
     pixels = array[..., None] if array.ndim == 2 else array
     if format == "png":

@@ -64,7 +64,7 @@ class _Picture:
         """
         return _static_output(plan_passes((self,)), columns.get(self.column))
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """`work` with this transform, as step `step` of a chain, behind it; None where its order has no place left."""
         raise NotImplementedError
 
@@ -84,7 +84,7 @@ class Decode(DecodeOptions, _Picture):
     shape: tuple[int, int, int] | None = None
     scaled_decode: bool = False
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Comes first, or not at all."""
         del step
         if work.stage >= Stage.DECODE:
@@ -114,7 +114,7 @@ class Resize(_Picture):
         _check_method(self.method)
         _rounding(self.dtype)
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """After a crop, before a second one."""
         del step
         if work.stage >= Stage.RESIZE:
@@ -138,7 +138,7 @@ class CenterCrop(_Picture):
     def __post_init__(self) -> None:
         _check_size(self.size)
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Of the picture itself, or of what a crop or a resize made."""
         del step
         if work.stage < Stage.CROP:
@@ -181,7 +181,7 @@ class RandomResizedCrop(_Picture):
         if self.scale[1] > 1:
             raise ValueError(f"scale is a share of the area, at most 1, got {self.scale}")
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """A crop and a resize at once."""
         if work.stage >= Stage.CROP:
             return None
@@ -206,7 +206,7 @@ class RandomFlip(_Picture):
         if not 0 <= self.probability <= 1:
             raise ValueError(f"probability must be from 0 to 1, got {self.probability}")
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """After all that crops and resizes."""
         if work.stage >= Stage.FLIP:
             return None
@@ -241,7 +241,7 @@ class Normalize(_Picture):
         if np.any(np.asarray(self.std) <= 0):
             raise ValueError(f"std must be above 0, got {self.std}")
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Comes last."""
         del step
         if work.stage >= Stage.SCALE:
@@ -297,11 +297,11 @@ def plan_passes(steps: Sequence[_Picture]) -> list[PicturePass]:
     """The passes that do the steps: a new one begins where a step has no place left in the last one."""
     passes: list[PicturePass] = [PicturePass()]
     for number, step in enumerate(steps):
-        longer = step.extend(passes[-1], number)
+        longer = step._extend(passes[-1], number)
         if longer is not None:
             passes[-1] = longer
             continue
-        first = step.extend(PicturePass(), number)
+        first = step._extend(PicturePass(), number)
         if first is None:
             raise AssertionError(f"{step} fits no pass")
         passes.append(first)
