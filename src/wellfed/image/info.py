@@ -58,8 +58,7 @@ def image_info(data: Encoded) -> ImageInfo:
         raise ImageError(describe(view))
     if name == "jpeg":
         header = jpeg.read_header(view)
-        channels = min(header.components, 3)
-        return ImageInfo(name, header.height, header.width, channels, header.bits, header.orientation, wrapped)
+        return ImageInfo(name, header.height, header.width, header.channels, header.bits, header.orientation, wrapped)
     if name == "png":
         picture = png.read_header(view)
         return ImageInfo(

@@ -110,17 +110,15 @@ class Resize(_Picture):
     dtype: Any = None
 
     def __post_init__(self) -> None:
-        _check_size(self.size)
+        _keep(self, size=_checked_size(self.size), dtype=_rounding(self.dtype))
         _check_method(self.method)
-        _rounding(self.dtype)
 
     def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """After a crop, before a second one."""
         del step
         if work.stage >= Stage.RESIZE:
             return None
-        rounded = _rounding(self.dtype)
-        return replace(work, size=self.size, method=self.method, rounded=rounded, stage=Stage.RESIZE)
+        return replace(work, size=self.size, method=self.method, rounded=self.dtype, stage=Stage.RESIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ class CenterCrop(_Picture):
     size: tuple[int, int] | int
 
     def __post_init__(self) -> None:
-        _check_size(self.size)
+        _keep(self, size=_checked_size(self.size))
 
     def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Of the picture itself, or of what a crop or a resize made."""
@@ -172,9 +170,8 @@ class RandomResizedCrop(_Picture):
     dtype: Any = None
 
     def __post_init__(self) -> None:
-        _check_size(self.size)
+        _keep(self, size=_checked_size(self.size), dtype=_rounding(self.dtype))
         _check_method(self.method)
-        _rounding(self.dtype)
         for name, (low, high) in (("scale", self.scale), ("ratio", self.ratio)):
             if not 0 < low <= high:
                 raise ValueError(f"{name} must be two numbers above 0, the smaller one first, got {(low, high)}")
@@ -186,8 +183,8 @@ class RandomResizedCrop(_Picture):
         if work.stage >= Stage.CROP:
             return None
         box = RandomBox(self.scale, self.ratio, step)
-        size, rounded = _pair(self.size), _rounding(self.dtype)
-        return replace(work, box=box, size=size, method=self.method, rounded=rounded, stage=Stage.RESIZE)
+        size = _pair(self.size)
+        return replace(work, box=box, size=size, method=self.method, rounded=self.dtype, stage=Stage.RESIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +232,10 @@ class Normalize(_Picture):
     layout: Literal["hwc", "chw"] = "hwc"
 
     def __post_init__(self) -> None:
-        type_name(self.dtype, FLOATS)
+        _keep(self, mean=_numbers(self.mean), std=_numbers(self.std), dtype=type_name(self.dtype, FLOATS))
         if self.layout not in {"hwc", "chw"}:
             raise ValueError(f'layout must be "hwc" or "chw", got {self.layout!r}')
-        if np.any(np.asarray(self.std) <= 0):
+        if min(_numbers(self.std)) <= 0:
             raise ValueError(f"std must be above 0, got {self.std}")
 
     def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
@@ -246,8 +243,7 @@ class Normalize(_Picture):
         del step
         if work.stage >= Stage.SCALE:
             return None
-        mean, std = _numbers(self.mean), _numbers(self.std)
-        scaling = Scaling(self.scale, mean, std, type_name(self.dtype, FLOATS), self.layout == "chw")
+        scaling = Scaling(self.scale, _numbers(self.mean), _numbers(self.std), self.dtype, self.layout == "chw")
         return replace(work, scaling=scaling, stage=Stage.SCALE)
 
 
@@ -327,9 +323,19 @@ def _pair(size: tuple[int, int] | int) -> tuple[int, int]:
     return (size, size) if isinstance(size, int) else size
 
 
-def _check_size(size: tuple[int, int] | int) -> None:
-    if min(_pair(size)) < 1:
+def _checked_size(size: Sequence[int] | int) -> tuple[int, int] | int:
+    kept = int(size) if isinstance(size, int | np.integer) else tuple(int(side) for side in size)
+    if isinstance(kept, tuple) and len(kept) != 2:
+        raise ValueError(f"size must be (height, width) or one number, got {size}")
+    if min(np.atleast_1d(kept)) < 1:
         raise ValueError(f"size must be at least 1 pixel each way, got {size}")
+    return kept
+
+
+def _keep(transform: Any, **values: Any) -> None:
+    """Keeps checked options as plain values, so that equal transforms are equal, whatever they were made from."""
+    for name, value in values.items():
+        object.__setattr__(transform, name, value)
 
 
 def _check_method(method: str) -> None:
