@@ -9,10 +9,12 @@ import importlib
 import math
 import sys
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,3 @@ def make(folder: Path, name: str) -> None:
                 writer.write(example.SerializeToString(deterministic=True))
     part.replace(path)
     print(f"{name}: {layout.records:,} records, {math.ceil(path.stat().st_size / 1e6)} MB", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    make(Path(sys.argv[1]), sys.argv[2])

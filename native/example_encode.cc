@@ -129,6 +129,9 @@ uint64_t ExampleEncoder::Encode(uint64_t begin, uint64_t end, bool framed, Growi
     const uint64_t features = Measure(row, &parts);
     const uint64_t size = FieldSize(features);
     if (size > kMaxExampleSize) return row;
+    // The first record tells about how much memory all take. What is not touched costs nothing, and a larger
+    // array need not be moved again and again.
+    if (row == begin) out->Reserve(out->size() + (size + around) * (end - begin) / 16 * 17);
     uint8_t* record = out->Grow(size + around);
     Write(row, parts, WriteHead(kField1, features, record + before));
     if (framed) SealFrame(size, record);

@@ -263,14 +263,15 @@ ParseStatus ExampleParser::ParseAny(std::span<const uint8_t> record, uint64_t ro
   *error = {};
   scratch->pieces.clear();
   scratch->ranges.assign(specs_.size(), {});
-  const uint8_t* fault = WalkEntries(record, 1, [&](const MapEntry& entry) -> const uint8_t* {
-    const int32_t f = keys_.Find(entry.key);
-    if (f < 0) return nullptr;
-    const size_t begin = scratch->pieces.size();
-    scratch->pieces.insert(scratch->pieces.end(), entry.values.begin(), entry.values.end());
-    scratch->ranges[static_cast<size_t>(f)] = {begin, scratch->pieces.size()};
-    return nullptr;
-  });
+  const uint8_t* fault =
+      WalkEntries(record, 1, &scratch->values, [&](const MapEntry& entry) -> const uint8_t* {
+        const int32_t f = keys_.Find(entry.key);
+        if (f < 0) return nullptr;
+        const size_t begin = scratch->pieces.size();
+        scratch->pieces.insert(scratch->pieces.end(), entry.values.begin(), entry.values.end());
+        scratch->ranges[static_cast<size_t>(f)] = {begin, scratch->pieces.size()};
+        return nullptr;
+      });
   for (size_t f = 0; f < specs_.size() && fault == nullptr; ++f) {
     uint8_t* dense = specs_[f].dense() ? columns[f].dense + row * specs_[f].row_size() : nullptr;
     FeatureReader reader(specs_[f], &columns[f], dense);

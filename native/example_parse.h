@@ -71,8 +71,9 @@ class ExampleParser {
     std::vector<Guess> order;    // The k-th map entry of the last record.
     std::deque<std::string>
         unknown;  // Owns the prefixes of keys that no spec names. A deque never moves them.
-    // For unusual records: the parts of all values, and which of them are each feature's.
-    std::vector<std::span<const uint8_t>> pieces;
+    // For unusual records: the parts of one entry's value, those of all, and which of them are each
+    // feature's.
+    std::vector<std::span<const uint8_t>> values, pieces;
     std::vector<Range> ranges;
   };
 

@@ -93,7 +93,7 @@ size_t ExampleScanner::Table::Find(std::string_view key, size_t position) {
 // read.
 const uint8_t* ExampleScanner::Collect(std::span<const uint8_t> record, uint32_t owner, Table* table) {
   size_t position = 0;
-  return WalkEntries(record, owner, [&](const MapEntry& entry) -> const uint8_t* {
+  return WalkEntries(record, owner, &scratch_, [&](const MapEntry& entry) -> const uint8_t* {
     const size_t number = table->Find(entry.key, position++);
     table->pieces[number].assign(entry.values.begin(), entry.values.end());
     table->seen[number] = records_ + 1;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "example_walk.h"
 #include "feature_reader.h"
 
 namespace wellfed {
@@ -65,7 +66,6 @@ class ExampleScanner {
   }  // A SequenceExample's lists.
 
  private:
-  using Pieces = std::vector<std::span<const uint8_t>>;
   struct Table {
     std::vector<FeatureFacts> facts;                   // In order of first appearance.
     std::map<std::string, size_t, std::less<>> index;  // Key to number.
@@ -82,7 +82,8 @@ class ExampleScanner {
 
   uint64_t records_ = 0;
   Table features_, sequences_;
-  Column values_;  // Scratch.
+  Column values_;   // Scratch: of one list,
+  Pieces scratch_;  // and of one entry.
 };
 
 }  // namespace wellfed

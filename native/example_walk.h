@@ -27,9 +27,10 @@ struct MapEntry {
   std::span<const std::span<const uint8_t>> values;
 };
 
+using Pieces = std::vector<std::span<const uint8_t>>;
+
 // Reads one entry. Returns the first byte that cannot be read, or nullptr.
-inline const uint8_t* ReadEntry(std::span<const uint8_t> bytes, std::vector<std::span<const uint8_t>>* values,
-                                std::string_view* key) {
+inline const uint8_t* ReadEntry(std::span<const uint8_t> bytes, Pieces* values, std::string_view* key) {
   Cursor fields(bytes);
   std::span<const uint8_t> inside;
   *key = {};
@@ -53,10 +54,9 @@ inline const uint8_t* ReadEntry(std::span<const uint8_t> bytes, std::vector<std:
 
 // Calls `visit(const MapEntry&)` for each entry of the map message in field `owner` of `record`, in order;
 // `visit` returns nullptr, or a byte that cannot be read, which ends the walk. Returns the first byte that
-// cannot be read, or nullptr. Thread-safe.
+// cannot be read, or nullptr. `values` is scratch. Thread-safe.
 template <typename Visit>
-const uint8_t* WalkEntries(std::span<const uint8_t> record, uint32_t owner, Visit visit) {
-  std::vector<std::span<const uint8_t>> values;
+const uint8_t* WalkEntries(std::span<const uint8_t> record, uint32_t owner, Pieces* values, Visit visit) {
   Cursor fields(record);
   while (!fields.done()) {
     const uint8_t* at = fields.at();
@@ -78,8 +78,8 @@ const uint8_t* WalkEntries(std::span<const uint8_t> record, uint32_t owner, Visi
       }
       MapEntry entry;
       if (!map.ReadBytes(&bytes)) return at;
-      const uint8_t* fault = ReadEntry(bytes, &values, &entry.key);
-      entry.values = values;
+      const uint8_t* fault = ReadEntry(bytes, values, &entry.key);
+      entry.values = *values;
       if (fault == nullptr) fault = visit(entry);
       if (fault != nullptr) return fault;
     }

@@ -16,25 +16,44 @@ uint64_t CountVarints(std::span<const uint8_t> chunk) {
   return count;
 }
 
-// Decodes up to `room` varints to `out` (8 bytes each, native order); returns how many.
+// The number in a varint of at most 8 bytes, all in `x`.
+uint64_t Join(uint64_t x) {
+  x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
+  x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
+  return (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
+}
+
+// Decodes up to `room` varints to `out` (8 bytes each, native order); returns how many. Eight bytes are
+// looked at together: the branches then are on how many numbers they hold, not on the size of each.
 uint64_t DecodeVarints(Cursor* chunk, uint8_t* out, uint64_t room) {
   uint64_t count = 0;
+  const auto put = [&](uint64_t value) { std::memcpy(out + 8 * count++, &value, 8); };
   while (count < room && !chunk->done()) {
-    // Eight values of one byte each.
-    if (room - count >= 8 && chunk->left() >= 8 && (LoadLE64(chunk->at()) & kHighBits) == 0) {
-      const uint8_t* p = chunk->at();
-      for (int i = 0; i < 8; ++i) {
-        const uint64_t value = p[i];
-        std::memcpy(out + 8 * (count + i), &value, 8);
-      }
-      chunk->Advance(8);
-      count += 8;
+    uint64_t value;
+    if (room - count < 8 || chunk->left() < 8) {
+      if (!chunk->ReadVarint(&value)) break;
+      put(value);
       continue;
     }
-    uint64_t value;
-    if (!chunk->ReadVarint(&value)) break;
-    std::memcpy(out + 8 * count, &value, 8);
-    ++count;
+    uint64_t x = LoadLE64(chunk->at());
+    uint64_t ends = ~x & kHighBits;  // The high bit of each byte that ends a varint.
+    if (ends == kHighBits) {
+      for (int i = 0; i < 8; ++i) put(x >> 8 * i & 0xff);
+      chunk->Advance(8);
+      continue;
+    }
+    if (ends == 0) {
+      if (!chunk->ReadVarint(&value)) break;
+      put(value);
+      continue;
+    }
+    chunk->Advance(8 - static_cast<size_t>(std::countl_zero(ends)) / 8);
+    do {
+      const int bits = std::countr_zero(ends) + 1;  // Of the first varint: 8 to 64.
+      put(Join(x & (~uint64_t{0} >> (64 - bits))));
+      x = x >> (bits - 1) >> 1;
+      ends = ends >> (bits - 1) >> 1;
+    } while (ends != 0);
   }
   return count;
 }

@@ -61,9 +61,10 @@ ParseStatus SequenceParser::ReadSteps(std::span<const uint8_t> list, const Featu
 ParseStatus SequenceParser::Parse(std::span<const uint8_t> record, std::span<SequenceColumn> columns,
                                   SequenceError* error) const {
   *error = {};
-  std::vector<std::vector<std::span<const uint8_t>>> lists(specs_.size());
+  Pieces values;
+  std::vector<Pieces> lists(specs_.size());
   std::vector<bool> present(specs_.size());
-  const uint8_t* fault = WalkEntries(record, 2, [&](const MapEntry& entry) -> const uint8_t* {
+  const uint8_t* fault = WalkEntries(record, 2, &values, [&](const MapEntry& entry) -> const uint8_t* {
     const int32_t f = keys_.Find(entry.key);
     if (f < 0) return nullptr;
     lists[static_cast<size_t>(f)].assign(entry.values.begin(), entry.values.end());

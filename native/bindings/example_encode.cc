@@ -28,7 +28,9 @@ struct Source {
   std::vector<SourceColumn> columns;
   std::deque<Buffer> buffers;
   std::deque<ArrayIn<int64_t>> arrays;
-  std::deque<int64_t> numbers;
+  std::deque<std::vector<uint8_t>> numbers;
+  std::deque<std::vector<int64_t>> places;
+  std::vector<nb::object> kept;
 };
 
 std::span<const int64_t> Hold(nb::handle array, Source* source) {
@@ -108,61 +110,113 @@ nb::tuple EncodeExamples(nb::dict columns, uint64_t rows, bool framed) {
   return nb::make_tuple(wellfed::ToArray(std::move(data)), wellfed::ToArray(std::move(sizes)));
 }
 
-void AddNumber(Kind kind, int64_t bits, Source* source, SourceColumn* column) {
-  column->kind = kind;
-  column->values = reinterpret_cast<const uint8_t*>(&source->numbers.emplace_back(bits));
+// Python's own numbers and strings. Each returns false, with no error set, for what it does not take: the
+// caller then asks Python, which takes it or says what is wrong.
+bool AsInt(PyObject* value, int64_t* number) {
+  if (!PyLong_CheckExact(value) && !PyBool_Check(value)) return false;
+  int overflow;
+  *number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  return overflow == 0;
 }
 
-void AddString(const char* string, Py_ssize_t size, Source* source, SourceColumn* column) {
+bool AsFloat(PyObject* value, float* number) {
+  if (!PyFloat_CheckExact(value)) return false;
+  const double exact = PyFloat_AS_DOUBLE(value);
+  *number = static_cast<float>(exact);
+  return !std::isinf(*number) || std::isinf(exact);
+}
+
+bool AsBytes(PyObject* value, std::span<const uint8_t>* bytes) {
+  const char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_CheckExact(value)) {
+    data = PyBytes_AS_STRING(value);
+    size = PyBytes_GET_SIZE(value);
+  } else if (PyUnicode_CheckExact(value)) {
+    data = PyUnicode_AsUTF8AndSize(value, &size);  // Kept in the object, so it lives as long.
+    if (data == nullptr) PyErr_Clear();
+  }
+  *bytes = {reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)};
+  return data != nullptr;
+}
+
+template <typename T>
+bool AddNumbers(std::span<PyObject* const> items, bool (*convert)(PyObject*, T*), Kind kind, Source* source,
+                SourceColumn* column) {
+  std::vector<uint8_t>& memory = source->numbers.emplace_back(items.size() * sizeof(T));
+  for (size_t i = 0; i < items.size(); ++i) {
+    T number;
+    if (!convert(items[i], &number)) return false;
+    std::memcpy(memory.data() + i * sizeof(T), &number, sizeof(T));
+  }
+  column->kind = kind;
+  column->values = memory.data();
+  column->count = items.size();
+  return true;
+}
+
+// Strings lie anywhere: offsets are from the first one, whose address may be above theirs.
+bool AddStrings(std::span<PyObject* const> items, Source* source, SourceColumn* column) {
+  std::vector<int64_t>& places = source->places.emplace_back(2 * items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    std::span<const uint8_t> bytes;
+    if (!AsBytes(items[i], &bytes)) return false;
+    if (i == 0) column->data = bytes.data();
+    places[i] = static_cast<int64_t>(reinterpret_cast<intptr_t>(bytes.data()) -
+                                     reinterpret_cast<intptr_t>(column->data));
+    places[items.size() + i] = static_cast<int64_t>(bytes.size());
+  }
   column->kind = Kind::kBytes;
-  column->data = reinterpret_cast<const uint8_t*>(string);
-  column->starts = &source->numbers.emplace_back(0);
-  column->sizes = &source->numbers.emplace_back(size);
+  column->starts = places.data();
+  column->sizes = places.data() + items.size();
+  column->count = items.size();
+  return true;
+}
+
+// A NumPy array of int64 or float32, as it lies.
+bool AddArray(PyObject* value, Source* source, SourceColumn* column) {
+  if (std::strcmp(Py_TYPE(value)->tp_name, "numpy.ndarray") != 0) return false;
+  Py_buffer view;
+  if (PyObject_GetBuffer(value, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const std::string_view format = view.format == nullptr ? "" : view.format;
+  const bool ints = view.itemsize == 8 && (format == "l" || format == "q");
+  const bool takes = ints || (view.itemsize == 4 && format == "f");
+  if (takes) {
+    column->kind = ints ? Kind::kInt64 : Kind::kFloat;
+    column->values = static_cast<const uint8_t*>(view.buf);
+    column->count = static_cast<uint64_t>(view.len / view.itemsize);
+  }
+  PyBuffer_Release(&view);
+  if (takes) source->kept.push_back(nb::borrow(value));
+  return takes;
 }
 
 // The commonest values without a step through Python; false for all others.
-bool AddScalar(PyObject* value, Source* source, SourceColumn* column) {
-  if (PyBytes_CheckExact(value)) {
-    AddString(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value), source, column);
-    return true;
+bool AddValue(PyObject* value, Source* source, SourceColumn* column) {
+  std::span<PyObject* const> items(&value, 1);
+  if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+    items = {PySequence_Fast_ITEMS(value), static_cast<size_t>(PySequence_Fast_GET_SIZE(value))};
+    if (items.empty()) return false;
   }
-  if (PyUnicode_CheckExact(value)) {
-    Py_ssize_t size;
-    const char* utf8 = PyUnicode_AsUTF8AndSize(value, &size);  // Cached in the object, so it lives as long.
-    if (utf8 == nullptr) PyErr_Clear();
-    if (utf8 != nullptr) AddString(utf8, size, source, column);
-    return utf8 != nullptr;
-  }
-  if (PyLong_CheckExact(value) || PyBool_Check(value)) {
-    int overflow;
-    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow == 0) AddNumber(Kind::kInt64, number, source, column);
-    return overflow == 0;
-  }
-  if (PyFloat_CheckExact(value)) {
-    const double number = PyFloat_AS_DOUBLE(value);
-    const float rounded = static_cast<float>(number);
-    if (std::isinf(rounded) && !std::isinf(number)) return false;
-    int64_t bits = 0;
-    std::memcpy(&bits, &rounded, 4);
-    AddNumber(Kind::kFloat, bits, source, column);
-    return true;
-  }
-  return false;
+  if (PyLong_Check(items[0])) return AddNumbers(items, &AsInt, Kind::kInt64, source, column);
+  if (PyFloat_CheckExact(items[0])) return AddNumbers(items, &AsFloat, Kind::kFloat, source, column);
+  return AddStrings(items, source, column) || AddArray(value, source, column);
 }
 
 nb::bytes EncodeExample(nb::dict features, nb::callable parts_of) {
   Source source;
-  std::vector<nb::object> kept;
   for (const auto& [key, value] : features) {
     SourceColumn column;
-    if (PyUnicode_Check(key.ptr()) && AddScalar(value.ptr(), &source, &column)) {
+    if (PyUnicode_Check(key.ptr()) && AddValue(value.ptr(), &source, &column)) {
       column.key = AsKey(key);
       source.columns.push_back(std::move(column));
       continue;
     }
-    kept.push_back(parts_of(key, value));  // Refuses keys that are no str.
-    AddColumn(AsKey(key), nb::cast<nb::tuple>(kept.back()), 1, &source);
+    source.kept.push_back(parts_of(key, value));  // Refuses keys that are no str.
+    AddColumn(AsKey(key), nb::cast<nb::tuple>(source.kept.back()), 1, &source);
   }
   wellfed::GrowingArray<uint8_t> data;
   wellfed::GrowingArray<int64_t> sizes;

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
 #include <string>
@@ -102,15 +103,16 @@ const uint8_t* DecodeSteps(std::span<const std::span<const uint8_t>> pieces, nb:
 // ({key: feature}, {key: [feature of each step]}, None), or (.., .., offset of the byte that cannot be read).
 nb::tuple Decode(const Buffer& record) {
   nb::dict features, sequences;
+  wellfed::Pieces values;
   const auto key_of = [](const MapEntry& entry) { return nb::str(entry.key.data(), entry.key.size()); };
-  const uint8_t* fault = wellfed::WalkEntries(record.span(), 1, [&](const MapEntry& entry) {
+  const uint8_t* fault = wellfed::WalkEntries(record.span(), 1, &values, [&](const MapEntry& entry) {
     nb::object feature;
     const uint8_t* unread = DecodeFeature(entry.values, &feature);
     if (unread == nullptr) features[key_of(entry)] = feature;
     return unread;
   });
   if (fault == nullptr) {
-    fault = wellfed::WalkEntries(record.span(), 2, [&](const MapEntry& entry) {
+    fault = wellfed::WalkEntries(record.span(), 2, &values, [&](const MapEntry& entry) {
       nb::list steps;
       const uint8_t* unread = DecodeSteps(entry.values, &steps);
       sequences[key_of(entry)] = steps;

@@ -80,18 +80,10 @@ def permute_apply(
     Where the permutation of [0, n) that `key` picks takes each of `values`.
     """
 
-def guard_mapping(buffer: Buffer | numpy.ndarray) -> None:
-    """
-    Keeps the process alive when the file behind `buffer`, a read-only mapping, is cut: its missing pages become
-    zeros. Keeps no reference; call unguard_mapping before the mapping is closed. Does nothing on Windows.
-    """
-
-def unguard_mapping(buffer: Buffer | numpy.ndarray) -> None:
-    """Ends the guard of `buffer`; does nothing where there is none."""
-
 def mapping_was_cut(buffer: Buffer | numpy.ndarray) -> bool:
     """
-    True where a page of the guarded `buffer` could not be read; it and all that follow are zeros since.
+    True where a page of `buffer`, the whole of what map_file gave, could not be read; it and all that follow
+    are zeros since.
     """
 
 def map_file(descriptor: int, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:

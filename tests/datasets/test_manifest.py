@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from wellfed.datasets import ClassLabel, Image, Manifest, Schema, Shard, SkippedItem
 from wellfed.errors import DatasetError
 

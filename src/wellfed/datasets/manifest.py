@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MANIFEST = ".wellfed/manifest.json"
+UNFINISHED = ".wellfed/pack/plan.json"  # There while packing has not ended.
 FORMAT = "wellfed data set"
 FORMAT_VERSION = 1
 

@@ -20,6 +20,13 @@ from wellfed.example.features import (
 from wellfed.example.lists import BytesList, Feature, FloatList, Int64List
 from wellfed.example.message import Example, FeatureList, FeatureLists, Features, SequenceExample
 from wellfed.example.parse import FeatureParser, RecordBatch, compile_features, parse_example, parse_single_example
+from wellfed.example.scan import FeatureFacts, InferredSpec, Scan, infer_spec, scan_features
+from wellfed.example.sequence import (
+    SequenceFeatureParser,
+    compile_sequence_features,
+    parse_sequence_example,
+    parse_single_sequence_example,
+)
 
 __all__ = [
     "Bytes",
@@ -27,6 +34,7 @@ __all__ = [
     "Column",
     "Example",
     "Feature",
+    "FeatureFacts",
     "FeatureList",
     "FeatureLists",
     "FeatureParser",
@@ -35,22 +43,30 @@ __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FloatList",
+    "InferredSpec",
     "Int64List",
     "Ragged",
     "RaggedFeature",
     "RawFeature",
     "RecordBatch",
+    "Scan",
     "SequenceExample",
+    "SequenceFeatureParser",
     "Sparse",
     "SparseFeature",
     "VarLenFeature",
     "compile_features",
+    "compile_sequence_features",
     "concat_columns",
     "decode_example",
     "decode_sequence_example",
     "encode_example",
     "encode_examples",
     "encode_sequence_example",
+    "infer_spec",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
+    "parse_single_sequence_example",
+    "scan_features",
 ]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from wellfed.columns import Bytes, Column, Ragged
+from wellfed.errors import ExampleError, FeatureLengthError, FeatureMissingError, FeatureTypeError
 from wellfed.example.features import (
     DType,
     FeatureSpec,
@@ -33,6 +34,7 @@ from wellfed.example.features import (
 from wellfed.example.partitions import merge_sparse, partition_rows, require
 
 FIXED, VAR, RAW = 0, 1, 2  # The kernel's layouts.
+_MISSING, _WRONG_KIND, _WRONG_SIZE = 2, 3, 5  # The kernel's ParseStatus.
 _KIND_NAMES = ("no list", "bytes_list", "float_list", "int64_list")
 
 
@@ -85,16 +87,29 @@ class Slot:
         strings = Bytes(data if raw[0] is None else raw[0], raw[1], raw[2])
         return Ragged(strings, raw[3]) if self.layout == VAR else strings.reshape(-1, *self.shape)
 
-    def due(self) -> str:
-        """What a row must hold, for messages."""
-        if self.layout == RAW:
-            return f"{self.spec()[3]} bytes (shape {self.shape} of {self.dtype})"
-        return f"{math.prod(self.shape)} values (shape {self.shape})"
+    def fault(self, status: int, found: int, length: int) -> tuple[type[ExampleError], str]:
+        """The exception for a status of the native parser's, and its reason.
 
-
-def kind_name(kind: int) -> str:
-    """The field's name in tf.train.Feature, for messages."""
-    return _KIND_NAMES[kind]
+        Args:
+          status: The kernel's ParseStatus, from kMissing on.
+          found: The kind of list that was found.
+          length: The number of values that was found; of bytes, for kWrongSize.
+        """
+        values = f"{math.prod(self.shape)} values (shape {self.shape})"
+        if status == _MISSING:
+            due = f"{_KIND_NAMES[self.kind]} of {'1 string' if self.layout == RAW else values}"
+            return (
+                FeatureMissingError,
+                f"{due} is due, but the key is absent or its kind unset; default_value= fills it",
+            )
+        if status == _WRONG_KIND:
+            return FeatureTypeError, f"expected {_KIND_NAMES[self.kind]}, got {_KIND_NAMES[found]}"
+        if status == _WRONG_SIZE:
+            return (
+                FeatureLengthError,
+                f"expected {self.spec()[3]} bytes (shape {self.shape} of {self.dtype}), got {length}",
+            )
+        return FeatureLengthError, f"expected {'1 string' if self.layout == RAW else values}, got {length}"
 
 
 def slots_of(name: str, feature: FeatureSpec) -> list[Slot]:

@@ -15,21 +15,34 @@ import numpy as np
 
 from wellfed import _native
 from wellfed.columns import Bytes, Column, Sparse
-from wellfed.errors import (
-    ExampleError,
-    FeatureLengthError,
-    FeatureMissingError,
-    FeatureTypeError,
-    MalformedExampleError,
-)
-from wellfed.example.assemble import Slot, assemble, kind_name, slots_of
+from wellfed.errors import ExampleError, MalformedExampleError
+from wellfed.example.assemble import Slot, assemble, slots_of
 from wellfed.example.features import FeatureSpec, FixedLenSequenceFeature
 
 RecordBatch: TypeAlias = Bytes | Sequence[bytes]
 Failure: TypeAlias = tuple[int, int, int, int, int, int]
 
+_MALFORMED = 1  # The kernel's ParseStatus.
 _NO_DATA = np.empty(0, np.uint8)
-_MALFORMED, _MISSING, _WRONG_KIND, _WRONG_LENGTH, _WRONG_SIZE = 1, 2, 3, 4, 5  # The kernel's ParseStatus.
+
+
+def native_call(native: Any, serialized: RecordBatch, *memory: Any) -> tuple[Any, Any, np.ndarray[Any, Any]]:
+    """Runs a native parser on records.
+
+    Returns:
+      Its columns or None, its failure or None, and the buffer that strings lie in where it did not copy them.
+
+    Raises:
+      TypeError: `serialized` is a single record.
+    """
+    if isinstance(serialized, Bytes):
+        if len(serialized.shape) != 1:
+            raise ValueError(f"serialized must have 1 dimension, got shape {serialized.shape}")
+        starts, sizes = np.ascontiguousarray(serialized.starts), np.ascontiguousarray(serialized.sizes)
+        return (*native.parse(serialized.data.data, starts, sizes, *memory), serialized.data)
+    if isinstance(serialized, (bytes, str)):
+        raise TypeError("serialized must be a sequence of records, got one; the function for a single one takes it")
+    return (*native.parse_list(list(serialized), *memory), _NO_DATA)
 
 
 class FeatureParser:
@@ -89,17 +102,7 @@ class FeatureParser:
         dense = self._memory(rows, out or {})
         memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
         marks = self._marks(rows, present or {})
-        if isinstance(serialized, Bytes):
-            if len(serialized.shape) != 1:
-                raise ValueError(f"serialized must have 1 dimension, got shape {serialized.shape}")
-            data = serialized.data
-            starts, sizes = np.ascontiguousarray(serialized.starts), np.ascontiguousarray(serialized.sizes)
-            raw, failure = self.native.parse(data.data, starts, sizes, memory, marks)
-        else:
-            if isinstance(serialized, (bytes, str)):
-                raise TypeError("serialized must be a sequence of records, got one; parse_single_example takes one")
-            data = _NO_DATA
-            raw, failure = self.native.parse_list(list(serialized), memory, marks)
+        raw, failure, data = native_call(self.native, serialized, memory, marks)
         if failure is not None:
             raise self.error(failure)
         return self.columns(raw, dense, data)
@@ -137,17 +140,8 @@ class FeatureParser:
         if status == _MALFORMED:
             return MalformedExampleError(f"no Example: byte {offset} cannot be read", "", row, path, record_index)
         slot = self.slots[number]
-        where = (slot.key, row, path, record_index)
-        if status == _MISSING:
-            kind = kind_name(slot.kind)
-            reason = f"a {kind} is due, but the key is absent or its kind unset; default_value= makes it optional"
-            return FeatureMissingError(reason, *where)
-        if status == _WRONG_KIND:
-            return FeatureTypeError(f"expected {kind_name(slot.kind)}, got {kind_name(found)}", *where)
-        if status == _WRONG_SIZE:
-            return FeatureLengthError(f"expected {slot.due()}, got {length}", *where)
-        due = "1 string" if slot.layout != 0 else slot.due()
-        return FeatureLengthError(f"expected {due}, got {length}", *where)
+        kind, reason = slot.fault(status, found, length)
+        return kind(reason, slot.key, row, path, record_index)
 
     def _memory(self, rows: int, out: Mapping[str, np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any] | None]:
         given: dict[int, np.ndarray[Any, Any]] = {}

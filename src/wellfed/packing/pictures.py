@@ -75,7 +75,8 @@ class PictureWork:
         item = dict(item)
         for name in self.names:
             item[name], facts = prepare_picture(item[name], self.options)
-            seen[name] = seen[name].common(facts) if name in seen else facts
+            if seen.get(name) != facts:
+                seen[name] = seen[name].common(facts) if name in seen else facts
             for field_name in self.options.fields:
                 item[field_name] = getattr(facts, field_name)
         return item
@@ -224,8 +225,13 @@ def _check_end(encoded: bytes, name: str) -> None:
         raise ImageError(f"the JPEG of {len(view)} bytes is cut: it has no end marker")
 
 
+_PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
+
+
 def _check_png_end(view: memoryview) -> None:
     """Walks the chunks: length, name, content, CRC. Source: PNG specification, third edition, section 5.3."""
+    if view[-12:] == _PNG_END:
+        return
     pos = 8
     while len(view) - pos >= 12:
         length, name = int.from_bytes(view[pos : pos + 4]), bytes(view[pos + 4 : pos + 8])

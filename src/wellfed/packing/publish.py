@@ -34,8 +34,10 @@ def publish(folder: Folder, manifest: Manifest, *, tfds: bool) -> None:
         for name in (file, index_name(file)):
             if folder.size(staged_name(name)) is not None:
                 folder.move(staged_name(name), name)
-    for name, content in (tfds_files(manifest) if tfds else {}).items():
-        folder.write(name, content)
+    metadata = tfds_files(manifest) if tfds else {}
+    # dataset_info.json last: it is what makes the folder a data set for TensorFlow Datasets.
+    for name in sorted(metadata, key=lambda name: name == DATASET_INFO):
+        folder.write(name, metadata[name])
     quarantined = [item for item in manifest.skipped if item.split]
     if folder.names(QUARANTINE):
         lines = "".join(json.dumps(asdict(item)) + "\n" for item in quarantined)
