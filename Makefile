@@ -173,7 +173,7 @@ sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests un
 	.venvs/sanitize/bin/python -m pip uninstall --quiet --yes wellfed
 	.venvs/sanitize/bin/python $(PIP) --config-settings cmake.define.WELLFED_SANITIZE=address,undefined \
 	  --config-settings build-dir=build/sanitize-python '.[test]'
-	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  .venvs/sanitize/bin/pytest tests/native tests/io tests/example
 
 .PHONY: fuzz

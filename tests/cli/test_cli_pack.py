@@ -5,8 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-from packed_folder import contents
 
+from packed_folder import contents
 from wellfed.cli.progress import describe, progress_bar
 from wellfed.datasets import open_dataset
 from wellfed.image import encode_image
@@ -148,6 +148,17 @@ def test_out_that_exists_already(wellfed, digits, packed):
     done = wellfed("pack", "images", digits, packed)
 
     one_sentence(done, 2, f"{packed}: holds a data set already", "--overwrite")
+    assert contents(packed) == before
+
+
+def test_one_shard_is_written_again(wellfed, digits, packed):
+    before = contents(packed)
+    (packed / "digits-train.tfrecord-00001-of-00002").unlink()
+    options = ["--name", "digits", "--split", "train=0.7,test=0.3", "--shards", "2", "--only-shard", "train:1"]
+    done = wellfed("pack", "images", digits, packed, *options)
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("digits-train.tfrecord-00001-of-00002  ")
     assert contents(packed) == before
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gc
 import gzip
+import os
 import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from record_files import FakeSource, frame, frames, run_payloads, starts
 
+from record_files import FakeSource, frame, frames, run_payloads, starts
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, FileChangedError, NotTFRecordError, TruncatedRecordError
-from wellfed.io import TFRecordReader
+from wellfed.io import RecordIndex, TFRecordReader
 from wellfed.io.streams import PlainStream, StreamWindow
 from wellfed.io.walk import Walker
 
@@ -118,6 +119,15 @@ def test_an_empty_file_holds_no_records(write):
 def test_a_file_that_does_not_exist_is_an_error_that_names_it(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.tfrecord"):
         list(TFRecordReader(tmp_path / "nowhere.tfrecord"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_a_pipe_is_refused_and_not_taken_for_an_empty_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    for read in (lambda: list(TFRecordReader(tmp_path / "pipe")), lambda: RecordIndex.for_file(tmp_path / "pipe")):
+        with pytest.raises(OSError, match="pipe is a pipe or device; records are read from files"):
+            read()
 
 
 def test_a_folder_is_an_error(tmp_path):
@@ -247,7 +257,7 @@ def test_a_file_that_is_replaced_by_a_damaged_one_is_told_apart_from_damage(writ
 
 def test_another_format_is_named(write):
     with pytest.raises(NotTFRecordError, match="this is a zip archive, not a TFRecord file"):
-        list(TFRecordReader(write(b"PK\x03\x04" + bytes(60))))
+        list(TFRecordReader(write(b"PK\x03\x04\x14" + bytes(60))))
 
 
 def test_another_format_inside_gzip_is_named(write):

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from record_files import frame, frames, starts
 
+from record_files import frame, frames, starts
 from wellfed.columns import Bytes
 from wellfed.errors import CompressionError, CorruptRecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, TFRecordWriter
@@ -109,6 +109,15 @@ def test_bytes_that_change_after_write_many_do_not_change_the_file(path):
     assert list(TFRecordReader(path)) == [b"abc", b"def"]
 
 
+def test_strings_of_any_stride_are_written(path):
+    strings = Bytes.from_list([b"%d" % i for i in range(10)])
+    with TFRecordWriter(path) as writer:
+        writer.write_many(strings[::-3])
+        writer.write_many(strings[:0])
+
+    assert list(TFRecordReader(path)) == [b"9", b"6", b"3", b"0"]
+
+
 @pytest.mark.parametrize("record", ["text", 5, None, [1, 2]])
 def test_a_record_that_is_no_bytes_is_refused(path, record):
     with TFRecordWriter(path) as writer:
@@ -152,6 +161,15 @@ def test_a_seekable_file_begins_members_between_records_and_is_plain_gzip(path):
     members = RecordIndex.build(path).members
     assert 9 <= len(members) <= 11
     assert set(members[:, 1].tolist()) <= set(starts(payloads))
+
+
+def test_framed_records_are_cut_into_members_too(path):
+    payloads = [bytes(90) for _ in range(100)]
+    with TFRecordWriter(path, "GZIP", seekable=True, member_bytes=1000, index=True) as writer:
+        writer.write_framed(frames(payloads))
+
+    assert 9 <= len(RecordIndex.find(path).members) <= 12
+    assert Records(path)[:].to_list() == payloads
 
 
 def test_flush_brings_a_compressed_stream_so_far_to_the_file(path):
@@ -381,8 +399,19 @@ def test_a_file_with_a_damaged_header_is_not_added_to(path):
         TFRecordWriter(path, append=True)
 
 
-def test_a_compressed_file_is_not_added_to(path):
+def test_a_file_whose_damage_an_index_leaves_out_is_not_added_to(path):
+    path.write_bytes(frames(PAYLOADS) + b"tail")
+    RecordIndex.for_file(path, on_damage="skip")
+
+    with pytest.raises(TruncatedRecordError, match="record 5 at byte 306"):
+        TFRecordWriter(path, append=True)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_compressed_file_is_not_added_to(path, indexed):
     path.write_bytes(gzip.compress(frames(PAYLOADS)))
+    if indexed:
+        RecordIndex.for_file(path)
 
     with pytest.raises(CompressionError, match="the content is GZIP"):
         TFRecordWriter(path, append=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import killed_pack
 import pytest
+
+import killed_pack
 from packed_folder import contents, numbers
 from tiny_source import TinySource
-
 from wellfed.datasets import Text, open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.packing import pack

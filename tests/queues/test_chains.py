@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+
 from queue_chain import EVENTS, run_chain
 
 SEEDS = range(60)

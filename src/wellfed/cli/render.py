@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from wellfed import summary
-    from wellfed.datasets import SkippedItem
+    from wellfed.datasets import Shard, SkippedItem
     from wellfed.io import RecordIndex
     from wellfed.packing import PackPlan, PackReport
 
@@ -46,6 +46,14 @@ def packed(report: PackReport, *, as_json: bool) -> None:
             "as they came; --encoding jpeg or png makes pixels smaller",
             err=True,
         )
+
+
+def remade(shard: Shard, *, as_json: bool) -> None:
+    """Prints which shard was written again."""
+    if as_json:
+        json_line(shard)
+    else:
+        click.echo(f"{shard.file}  {shard.records:,} records, written again")
 
 
 def plan(found: PackPlan, *, as_json: bool) -> None:

@@ -60,6 +60,19 @@ class _Result:
     error: BaseException | None = None
 
 
+def _nothing() -> None:
+    pass
+
+
+def _no_work(start: int, stop: int) -> Unit:
+    raise Cancelled(f"the engine is closed: [{start}, {stop})")
+
+
+def _none_available(stop: int) -> int:
+    del stop
+    return 0
+
+
 class Engine:
     """Makes units of `work` over positions from `start` on.
 
@@ -71,6 +84,7 @@ class Engine:
       window: How many units may be claimed and not taken; at least `threads`.
       size: How units are sized.
       at_end: Called once, by the thread that finds nothing left to claim.
+      at_close: Called by `close`, before it waits for the threads.
 
     Attributes:
       waited_seconds: How long `take` waited for units. [s]
@@ -87,9 +101,11 @@ class Engine:
         threads: int,
         window: int,
         size: UnitSize,
-        at_end: Callable[[], None] = lambda: None,
+        at_end: Callable[[], None] = _nothing,
+        at_close: Callable[[], None] = _nothing,
     ) -> None:
-        self._work, self._available, self._size, self._at_end = work, available, size, at_end
+        self._work, self._available, self._size = work, available, size
+        self._at_end, self._at_close = at_end, at_close
         self.stopped = False
         self.waited_seconds = 0.0
         self._claim_lock = threading.Lock()  # Guards the three below.
@@ -144,6 +160,7 @@ class Engine:
     def close(self) -> None:
         """Ends the threads and waits for them; units not taken are dropped."""
         self.stopped = True
+        self._at_close()
         for _ in self._threads:
             self._room.put(False)
         self._made.put(None)
@@ -152,6 +169,8 @@ class Engine:
         for thread in self._threads:
             thread.join()
         self._ready.clear()
+        # What the work holds ends now, not when the engine is collected: a stream has engines of its own below.
+        self._work, self._available, self._at_close = _no_work, _none_available, _nothing
 
     def _run(self) -> None:
         while self._room.get() and not self.stopped:

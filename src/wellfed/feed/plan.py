@@ -8,8 +8,17 @@
       Batch | PaddedBatch                              neighbouring elements become one
       Prefetch                                         how far the engine runs ahead
 
-A node holds its `source` or `sources`, so a plan is the last node of a tree. Nodes are checked when they are made;
-`wellfed.feed.order` says what each does to positions, `wellfed.feed.stages` what each does to elements.
+    Generator                                          elements of a Python iterable, forward only
+      Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
+      Unbatch | Scan | Unique | Cache | Window         what came before decides
+      | BufferShuffle | Bucket
+
+The first group is *addressable*: any element can be made at any time. The second is not: its elements are made one
+after another, and whatever stands over it is too.
+
+A node holds its `source` or `sources`, so a plan is the last node of a tree. Nodes are checked when they are made.
+`wellfed.feed.order` says what each does to positions, `wellfed.feed.stages` what each does to elements, and
+`wellfed.feed.streams` what those do that have no positions.
 """
 
 from __future__ import annotations
@@ -20,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wellfed.errors import PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -43,14 +52,27 @@ class Records:
     """The records of TFRecord files, in file order.
 
     Attributes:
-      files: Local paths, at least one.
+      files: Paths or URLs, at least one.
       features: What to parse each record into; None leaves the bytes of the record.
+      compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file.
+      on_damage: "raise", or "skip": leave damaged records out before the order starts.
       check_crc: Prove each payload's sum. The header's is always proved.
     """
 
     files: tuple[str, ...]
     features: Mapping[str, FeatureSpec] | None = None
+    compression_type: str | None = None
+    on_damage: str = "raise"
     check_crc: bool = True
+
+    def __post_init__(self) -> None:
+        if self.compression_type not in (None, "", "GZIP", "ZLIB"):
+            raise PlanError(
+                "TFRecordDataset",
+                f'compression_type must be None, "", "GZIP" or "ZLIB", got {self.compression_type!r}',
+            )
+        if self.on_damage not in ("raise", "skip"):
+            raise PlanError("TFRecordDataset", f'on_damage must be "raise" or "skip", got {self.on_damage!r}')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,7 +307,131 @@ class RowIds:
     source: Node
 
 
-Source = Records | Arrays | Range
+@dataclass(frozen=True, slots=True, eq=False)
+class Generator:
+    """What the iterator that `make` gives yields; asked for anew in each epoch."""
+
+    make: Callable[[], Iterable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The elements for which `predicate` is true."""
+
+    source: Node
+    predicate: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TakeWhile:
+    """The elements before the first for which `predicate` is false."""
+
+    source: Node
+    predicate: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Interleave:
+    """The elements of the data sets that `function` makes of the source's, from `cycle_length` of them in turn.
+
+    Attributes:
+      function: Takes an element and gives a data set, or any iterable.
+      cycle_length: How many are open at a time; 1 is flat_map.
+      block_length: How many elements are taken from one before the next.
+    """
+
+    source: Node
+    function: Callable[[Any], Iterable[Any]]
+    cycle_length: int = 1
+    block_length: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("cycle_length", "block_length"):
+            if getattr(self, name) < 1:
+                raise PlanError("interleave", f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Unbatch:
+    """Each row of each element."""
+
+    source: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Elements made with a state: `function(state, element)` gives the next state and an element."""
+
+    source: Node
+    initial_state: Any
+    function: Callable[[Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """Each element the first time that it comes, as long as the ones seen fit in `limit_bytes`."""
+
+    source: Node
+    limit_bytes: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cache:
+    """The source's elements, kept in memory once they were all made; at most `limit_bytes` of them."""
+
+    source: Node
+    limit_bytes: int
+    kept: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Data sets of `size` neighbouring elements."""
+
+    source: Node
+    size: int
+    shift: int
+    stride: int = 1
+    drop_remainder: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("size", "shift", "stride"):
+            if getattr(self, name) < 1:
+                raise PlanError("window", f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class BufferShuffle:
+    """A seeded reservoir: each element is drawn from the `buffer_size` that are at hand."""
+
+    source: Node
+    buffer_size: int
+    seed: int | None = None
+    reshuffle_each_iteration: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Padded batches of elements of like length; see `Dataset.bucket_by_sequence_length`."""
+
+    source: Node
+    length_of: Callable[[Any], Any]
+    boundaries: tuple[int, ...]
+    batch_sizes: tuple[int, ...]
+    padded_shapes: Tree = None
+    padding_values: Tree = None
+    pad_to_boundary: bool = False
+    drop_remainder: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.batch_sizes) != len(self.boundaries) + 1:
+            raise PlanError(
+                "bucket_by_sequence_length",
+                f"one batch size more than boundaries is due, got {len(self.batch_sizes)} and {len(self.boundaries)}",
+            )
+
+
+Source = Records | Arrays | Range | Generator
 Many = Concatenate | Zip | Mix
 Single = (
     Shuffle
@@ -303,7 +449,8 @@ Single = (
     | PaddedBatch
     | Prefetch
 )
-Verb = Single | Many
+Sequential = Filter | TakeWhile | Interleave | Unbatch | Scan | Unique | Cache | Window | BufferShuffle | Bucket
+Verb = Single | Many | Sequential
 Node = Source | Verb
 
 
@@ -319,3 +466,18 @@ def walk(node: Node) -> Iterator[Node]:
     for source in below(node):
         yield from walk(source)
     yield node
+
+
+def is_addressable(node: Node) -> bool:
+    """Whether any element can be made at any time."""
+    return not isinstance(node, (Generator, Sequential)) and all(map(is_addressable, below(node)))
+
+
+def lost_by(node: Node) -> str:
+    """The verb that made a plan lose its rows, for messages. REQUIRES: it is not addressable."""
+    for step in walk(node):
+        if isinstance(step, Generator):
+            return "from_generator"
+        if isinstance(step, Sequential):
+            return type(step).__name__.lower()
+    raise ValueError("the plan is addressable")

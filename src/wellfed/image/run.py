@@ -93,7 +93,10 @@ def _run_rows(work: PicturePass, column: Any, name: str, draws: _Draws, out: Arr
                 result = _allocate(work, rows, size, picture.shape[-1], picture.dtype)
             if result.dtype != object:
                 _check_fits(work, picture, size, result)
-                _run_native(work, picture[None], [place], result[row : row + 1])
+                if work.only_decodes:
+                    result[row] = picture
+                else:
+                    _run_native(work, picture[None], [place], result[row : row + 1])
             elif work.only_decodes:
                 result[row] = picture
             else:

@@ -8,12 +8,14 @@ without one.
 
 from __future__ import annotations
 
+import itertools
 import os
+import threading
 import warnings
 import weakref
 import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,9 +147,10 @@ class TFRecordWriter:
             raise self._closed()
         self._hand_over()
         # Framed here and now: `records` may be changed once this call is over.
-        for part in _split(records, self._chunk_bytes):
-            self._sink.put(_native.frame_records(part.data, part.starts, part.sizes), part.sizes)
-            self.records += len(part)
+        starts, sizes = np.ascontiguousarray(records.starts), np.ascontiguousarray(records.sizes)
+        for part in _parts(sizes, self._chunk_bytes):
+            self._sink.put(_native.frame_records(records.data, starts[part], sizes[part]), sizes[part])
+            self.records += part.stop - part.start
 
     def write_framed(self, framed: bytes | memoryview | NDArray[np.uint8]) -> None:
         """Adds records that are framed already, after proving that their headers lie end to end.
@@ -166,8 +169,10 @@ class TFRecordWriter:
         if not self._open:
             raise self._closed()
         self._hand_over()
-        sizes = np.diff(np.append(offsets, np.uint64(after))).astype(np.int64) - FRAME_BYTES
-        self._sink.put(framed, sizes)
+        bounds = np.append(offsets, np.uint64(after)).astype(np.int64)
+        sizes = np.diff(bounds) - FRAME_BYTES
+        for part in _parts(sizes, self._chunk_bytes):
+            self._sink.put(framed[bounds[part.start] : bounds[part.stop]], sizes[part])
         self.records += len(sizes)
 
     def flush(self) -> None:
@@ -246,11 +251,12 @@ class _Sink:
         self._new_stream = (lambda: compressor(compression, level)) if compression else None
         self._stream: Compressor | None = None
         self._compression, self._seekable, self._index = compression, seekable, index
-        self._file_bytes = self._stream_bytes = before.stream_bytes if before else 0
-        self._offsets: list[NDArray[np.uint64]] = [before.offsets[:-1]] if before else []
+        self._file_bytes = self._stream_bytes = 0 if before is None else before.stream_bytes
+        self._offsets: list[NDArray[np.uint64]] = [] if before is None else [before.offsets[:-1]]
         self._members: list[tuple[int, int]] = []
         self._pool: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
+        self._worker = 0
 
     def put_records(self, records: list[bytes]) -> None:
         """Takes over a list of records."""
@@ -291,7 +297,7 @@ class _Sink:
         self._wait()
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "wellfed-writer")
-        self._last = self._pool.submit(self._process, framed, records)
+        self._last = self._pool.submit(self._work, framed, records)
 
     def _wait(self) -> None:
         """Waits for the chunk in work; its error is raised by this call and by each after it."""
@@ -300,8 +306,13 @@ class _Sink:
 
     def _stop(self) -> None:
         if self._pool is not None:
-            self._pool.shutdown()
+            # A writer can be collected inside its own thread, which cannot wait for itself.
+            self._pool.shutdown(wait=threading.get_ident() != self._worker)
             self._pool = None
+
+    def _work(self, framed: Any, records: Any) -> None:
+        self._worker = threading.get_ident()
+        self._process(framed, records)
 
     def _process(self, framed: Any, records: Any) -> None:
         if framed is None:
@@ -340,19 +351,17 @@ def _existing(path: str) -> RecordIndex | None:
     """The index of a file that is about to be added to; proves that it is plain and ends on a record."""
     if not Path(local_path(path)).exists():
         return None
-    return RecordIndex.find(path) or RecordIndex.build(path, "")
+    found = RecordIndex.find(path)
+    if found is None or found.compression or len(found.gaps):
+        return RecordIndex.build(path, "")
+    return found
 
 
-def _split(records: Bytes, chunk_bytes: int) -> Iterable[Bytes]:
-    """Parts of about `chunk_bytes` each, in order."""
-    chunk = np.cumsum(records.sizes + FRAME_BYTES) // chunk_bytes
+def _parts(sizes: NDArray[np.int64], chunk_bytes: int) -> Iterable[slice]:
+    """Which records make up chunks of about `chunk_bytes`, or of one longer record."""
+    chunk = np.cumsum(sizes + FRAME_BYTES) // chunk_bytes
     cuts = np.flatnonzero(np.diff(chunk)) + 1
-    bounds = chain([0], cuts.tolist(), [len(records)])
-    start = next(bounds)
-    for end in bounds:
-        if end > start:
-            yield records[start:end]
-        start = end
+    return itertools.starmap(slice, pairwise([0, *cuts.tolist(), len(sizes)])) if len(sizes) else ()
 
 
 def _throw_away(sink: _Sink, path: str) -> None:

@@ -5,6 +5,7 @@ listing -> plan -> (staging: finished shards of an earlier run) -> run -> write 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,10 +68,15 @@ class Job:
         """The file names of all shards, in order."""
         return [name for names in self.names for name in names]
 
+    def json_options(self) -> dict[str, Any]:
+        """Returns the options as they come back from JSON."""
+        options: dict[str, Any] = json.loads(json.dumps(self.options.to_json()))
+        return options
+
     def fingerprint(self) -> dict[str, Any]:
         """Returns what must be the same for a pack to go on, as JSON values."""
         return {
-            "options": self.options.to_json(),
+            "options": self.json_options(),
             "items": len(self.listing),
             "listing": self.listing.fingerprint(),
             "schema": self.schema.to_json(),
@@ -116,7 +122,7 @@ class Job:
             splits=splits,
             compression=self.options.compression.partition("_")[0],
             seed=self.options.seed if self.options.shuffle else None,
-            options=self.options.to_json(),
+            options=self.json_options(),
             listing=self.listing.fingerprint(),
             skipped=tuple(skipped),
         )

@@ -12,6 +12,7 @@ All of it goes when the manifest stands.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -232,6 +233,13 @@ class Lock:
             self._file.close()
         with _HELD_GUARD:
             _HELD.discard(self._name)
+
+
+def unlock(lock: Lock, folder: Folder) -> None:
+    """Releases a lock, and removes the staging folder where nothing is left in it."""
+    lock.release()
+    with contextlib.suppress(OSError):
+        lock_path(folder).parent.rmdir()
 
 
 if sys.platform == "win32":
