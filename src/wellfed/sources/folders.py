@@ -19,7 +19,7 @@ from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.datasets import ClassLabel, Image, Schema, Text
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture, vanished
 from wellfed.sources.listing import JoinedKeys, ListingBuilder
 from wellfed.sources.sniff import describe, image_kind, read_heads
 
