@@ -6,9 +6,9 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pytest
-
 from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
+
 from wellfed import _native
 from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError

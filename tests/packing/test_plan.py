@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
 from tiny_source import SCHEMA, TinySource
+
 from wellfed.errors import PackError
 from wellfed.packing.options import PackOptions
 from wellfed.packing.plan import cut, key_hashes, plan_splits

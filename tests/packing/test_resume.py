@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 import killed_pack
+import pytest
 from packed_folder import contents, numbers
 from tiny_source import TinySource
+
 from wellfed import _native
 from wellfed.datasets import Text, open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
