@@ -105,11 +105,11 @@ check-arrows:
 
 check-spelling:
 	$(call looked,codespell,$(TEXT_FILES))
-	$(BIN)/codespell $(TEXT_FILES)
+	@$(BIN)/codespell $(TEXT_FILES)
 
 check-native-format:
 	$(call looked,clang-format,$(CC_FILES))
-	$(BIN)/clang-format --dry-run -Werror $(CC_FILES)
+	@$(BIN)/clang-format --dry-run -Werror $(CC_FILES)
 
 # The tests' build knows how each file is compiled.
 check-native-lint:
@@ -136,8 +136,8 @@ check-fast-tests:
 fix: setup ## Repair what a tool can repair.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i $(CC_FILES)
-	$(BIN)/codespell --write-changes $(TEXT_FILES)
+	@$(BIN)/clang-format -i $(CC_FILES)
+	@$(BIN)/codespell --write-changes $(TEXT_FILES)
 	$(PY) scripts/stub.py
 
 # --- Tests -------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ test-all: test-tfds ## The partners, each in an environment of its own.
 
 .PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed
-	.venvs/tfds/bin/pytest tests -m tfds
+	.venvs/tfds/bin/pytest tests/parity -m tfds
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.

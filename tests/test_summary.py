@@ -16,7 +16,8 @@ from record_files import frames
 from wellfed import _native
 from wellfed.errors import CompressionError, FileChangedError
 from wellfed.io import TFRecordReader
-from wellfed.summary import verify, verify_file
+from wellfed.summary import files as summary
+from wellfed.summary.files import verify, verify_file
 
 
 @pytest.fixture
@@ -53,7 +54,9 @@ def test_a_compressed_file_has_two_sizes(write):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_damage_in_a_large_file_is_found_in_order_by_any_number_of_threads(write, threads):
+@pytest.mark.parametrize("part_bytes", [1 << 20, 3_000_000, 32 << 20])
+def test_damage_in_a_large_file_is_found_in_order_by_any_number_of_threads(write, monkeypatch, threads, part_bytes):
+    monkeypatch.setattr(summary, "_PART_BYTES", part_bytes)
     content = framed(9000, 1500)  # Several runs of 4 MiB.
     bad = [0, 1, 2763, 2764, 5000, 8999]
     for record in bad:
@@ -69,7 +72,8 @@ def test_damage_in_a_large_file_is_found_in_order_by_any_number_of_threads(write
     assert report.damage[4].reason.startswith("length CRC32C is")
 
 
-def test_progress_adds_up_to_the_stream(write):
+def test_progress_adds_up_to_the_stream(write, monkeypatch):
+    monkeypatch.setattr(summary, "_PART_BYTES", 1 << 20)
     content = framed(9000, 1500)
     done = []
 
@@ -79,9 +83,25 @@ def test_progress_adds_up_to_the_stream(write):
     assert len(done) > 1
 
 
-def test_no_thread_is_left(write):
+def test_records_longer_than_parts_are_checked_once_and_in_order(write, monkeypatch):
+    monkeypatch.setattr(summary, "_PART_BYTES", 1000)
+    monkeypatch.setattr(summary, "_SEARCH_BYTES", 100)
+    content = framed(50, 3500) + framed(100, 10) + framed(3, 99_000)
+    content[10 * 3516 + 40] ^= 1
+    done = []
+
+    report = verify_file(write(bytes(content)), progress=done.append)
+
+    assert (report.records, report.payload_bytes) == (152, 49 * 3500 + 100 * 10 + 3 * 99_000)
+    assert [(one.start, one.end, one.record_index) for one in report.damage] == [(35_160, 38_676, 10)]
+    assert report.stream_bytes == len(content)
+    assert sum(done) == len(content) - 3516
+
+
+def test_no_thread_is_left(write, monkeypatch):
+    monkeypatch.setattr(summary, "_PART_BYTES", 100)
     before = threading.active_count()
-    verify_file(write(bytes(framed(10, 10))))
+    verify_file(write(bytes(framed(100, 10))))
 
     assert threading.active_count() == before
 
@@ -103,17 +123,19 @@ def test_the_wrong_compression_is_refused(write):
         verify_file(write(frames([b"x"])), "GZIP")
 
 
-def test_a_file_that_is_cut_while_it_is_checked_is_an_error(write):
+def test_a_file_that_is_cut_while_it_is_checked_is_an_error(write, monkeypatch):
+    monkeypatch.setattr(summary, "_PART_BYTES", 1 << 20)
     path = write(bytes(framed(9000, 1500)))
 
     with pytest.raises(FileChangedError, match="was cut"):
         verify_file(path, progress=lambda count: os.truncate(path, 10_000))
 
 
-@settings(max_examples=100)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_two_threads_report_what_one_reader_skips(tmp_path_factory, data):
-    payloads = data.draw(st.lists(st.binary(max_size=30), max_size=12))
+    record = st.one_of(st.binary(max_size=30), st.lists(st.binary(max_size=9), max_size=3).map(frames))
+    payloads = data.draw(st.lists(record, max_size=12))  # Some hold records themselves, into which a part may be cut.
     content = bytearray(frames(payloads))
     for at in data.draw(st.lists(st.integers(0, max(0, len(content) - 1)), max_size=4)) if content else []:
         content[at] ^= 1 << data.draw(st.integers(0, 7))
@@ -123,8 +145,12 @@ def test_two_threads_report_what_one_reader_skips(tmp_path_factory, data):
     reader = TFRecordReader(path, "", on_damage="skip")
     records = list(reader)
 
-    report = verify_file(path, "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summary, "_PART_BYTES", data.draw(st.integers(1, 100)))
+        patch.setattr(summary, "_SEARCH_BYTES", data.draw(st.integers(1, 100)))
+        report = verify_file(path, "")
 
     assert report.records == len(records)
+    assert report.payload_bytes == sum(map(len, records))
     assert list(report.damage) == reader.damage
     assert report.stream_bytes == report.bytes == path.stat().st_size

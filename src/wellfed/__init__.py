@@ -31,6 +31,7 @@ _ROOMS = {
     "queues": (),
     "datasets": (),
     "sources": (),
+    "summary": (),
     "packing": ("pack",),
     "feed": ("TFRecordDataset", "from_arrays", "open"),
 }

@@ -9,9 +9,9 @@ import fsspec
 import pytest
 from record_files import frames, starts
 
-from wellfed import summary
 from wellfed.errors import CompressionError, CorruptRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, TFRecordWriter, files, salvage
+from wellfed.summary import files as summary
 
 PAYLOADS = [b"%d" % i * (i % 9) for i in range(200)]
 

@@ -13,7 +13,7 @@ from wellfed.cli.main import FOUND_SOMETHING
 from wellfed.cli.progress import progress_bar
 from wellfed.cli.sections import SectionedCommand, option
 from wellfed.cli.values import byte_size, counts, picture_size, picture_size_or_side, shares, words
-from wellfed.packing import PackOptions, PictureOptions, pack_with, plan_pack
+from wellfed.packing import PackOptions, PictureOptions, pack_with, plan_pack, remake_shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +65,7 @@ _RUNNING = [
         show_default=True,
         help="A bad item ends the pack, is left out, or is also put aside in OUT/.wellfed/quarantine.",
     ),
+    _running("--only-shard", metavar="SPLIT:N", help="Write one shard of a packed data set again, such as train:3."),
     _running("--overwrite", is_flag=True, help="Replace the data set that is there."),
     _running("--workers", type=click.IntRange(min=1), help="How many. Default: one a core."),
     _running("--dry-run", is_flag=True, help="Say what would be written, and write nothing."),
@@ -123,11 +124,15 @@ def pack_command(name: str, *, pictures: bool) -> Callable[[Callable[..., Source
 
 def _run(make_source: Callable[[], Source], out: str, values: dict[str, Any]) -> None:
     how = {name: values.pop(name) for name in _HOW}
-    dry_run, as_json = values.pop("dry_run"), values.pop("as_json")
+    dry_run, as_json, only_shard = values.pop("dry_run"), values.pop("as_json"), values.pop("only_shard")
     options = _options(out, values)
     source = make_source()
     if dry_run:
         render.plan(plan_pack(source, out, options), as_json=as_json)
+        return
+    if only_shard is not None:
+        shard = remake_shard(source, out, options, only_shard, on_error=how["on_error"])
+        render.remade(shard, as_json=as_json)
         return
     with progress_bar() as progress:
         report = pack_with(source, out, options, progress=progress, **how)

@@ -2,7 +2,14 @@
 
 from wellfed.feed.dataset import Dataset
 from wellfed.feed.iterator import DatasetIterator, FeedStats
-from wellfed.feed.open import TFRecordDataset, from_arrays, open, range  # noqa: A004 -- tf.data's and gzip's names.
+from wellfed.feed.open import (
+    TFRecordDataset,
+    from_arrays,
+    from_generator,
+    list_files,
+    open,  # noqa: A004 -- as gzip.open.
+    range,  # noqa: A004 -- tf.data's name.
+)
 from wellfed.feed.stages import row_seeds
 
 __all__ = [
@@ -11,6 +18,8 @@ __all__ = [
     "FeedStats",
     "TFRecordDataset",
     "from_arrays",
+    "from_generator",
+    "list_files",
     "open",
     "range",
     "row_seeds",

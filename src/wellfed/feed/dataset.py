@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.context import RunContext, draw_seed, find_rank
-from wellfed.feed.iterator import DatasetIterator, EpochCounter, FeedOptions
+from wellfed.feed.iterator import DatasetIterator, EpochCounter
+from wellfed.feed.options import FeedOptions
 from wellfed.feed.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 from wellfed.feed.readers import Readers
+from wellfed.feed.sequential_verbs import SequentialVerbs
 from wellfed.feed.verbs import Verbs
 
 
-class Dataset(Verbs):
+class Dataset(Verbs, SequentialVerbs):
     """Elements in an order, made when someone iterates.
 
     An element is a row of a column, or a mapping or tuple of such; after `batch` its leaves have one more dimension.
@@ -81,8 +83,10 @@ class Dataset(Verbs):
         """The number of elements; indexes files that are not indexed yet.
 
         Raises:
-          TypeError: The data set never ends.
+          TypeError: The data set never ends, or a verb lost its length.
         """
+        if not plan.is_addressable(self._node):
+            raise TypeError(f"this data set has no length: {plan.lost_by(self._node)} makes any number of elements")
         length = Pipeline(self._node, self._readers.open(), self._context(0)).length()
         if length is None:
             raise TypeError("this data set has no length: repeat() without a count never ends")

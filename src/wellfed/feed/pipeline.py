@@ -58,7 +58,7 @@ class Pipeline:
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0
-        self.cancelled = False
+        self._cancelled = False
         self._top = self._operator(node)
 
     def _operator(self, node: plan.Node) -> Operator:
@@ -72,12 +72,18 @@ class Pipeline:
                 return Mixed(below, node)
             case plan.Zip():
                 return Zipped(below)
-            case plan.Records() | plan.Arrays() | plan.Range():
+            case plan.Records() | plan.Arrays() | plan.Range() | plan.Generator():
                 self._readers.append(self._of_source[node])
                 return _Read(self._readers[-1], len(self._readers) - 1)
+        if isinstance(node, plan.Sequential):
+            raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
         order = order_of(node, below[0], depth, self._context)
-        stage = StageContext(order, seed_of(depth, self._context.seed), self.locate, lambda: self.cancelled)
+        stage = StageContext(order, seed_of(depth, self._context.seed), self.locate, lambda: self._cancelled)
         return _Through(node, below[0], order, stage)
+
+    def cancel(self) -> None:
+        """Gives up units that are being made, at the next call of a user's function."""
+        self._cancelled = True
 
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""

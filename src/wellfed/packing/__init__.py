@@ -3,6 +3,7 @@
 from wellfed.packing.api import pack, pack_with, plan_pack
 from wellfed.packing.options import PackOptions, PictureOptions
 from wellfed.packing.progress import Progress
+from wellfed.packing.remake import remake_shard
 from wellfed.packing.report import PackPlan, PackReport, PlannedSplit
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "pack",
     "pack_with",
     "plan_pack",
+    "remake_shard",
 ]

@@ -12,6 +12,7 @@ All of it goes when the manifest stands.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -51,7 +52,7 @@ class ShardResult:
       file: Its final name.
       records: How many records it holds.
       bytes: Its size on disk. [bytes]
-      sha256: The hash of its bytes.
+      crc32c: The checksum of its bytes.
       bytes_in: What the items it was made of held, by the listing. [bytes]
       skipped: The items left out, and why.
       pictures: For each feature that holds pictures, what all of the shard have in common.
@@ -60,7 +61,7 @@ class ShardResult:
     file: str
     records: int
     bytes: int
-    sha256: str
+    crc32c: str
     bytes_in: int
     skipped: tuple[SkippedItem, ...] = ()
     pictures: Mapping[str, Facts] | None = None
@@ -232,6 +233,13 @@ class Lock:
             self._file.close()
         with _HELD_GUARD:
             _HELD.discard(self._name)
+
+
+def unlock(lock: Lock, folder: Folder) -> None:
+    """Releases a lock, and removes the staging folder where nothing is left in it."""
+    lock.release()
+    with contextlib.suppress(OSError):
+        lock_path(folder).parent.rmdir()
 
 
 if sys.platform == "win32":

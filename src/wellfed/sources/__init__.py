@@ -1,7 +1,7 @@
 """Raw formats. A source is a cheap listing of items plus `load(item)`; one file each."""
 
 from wellfed.sources.arrays import Numpy
-from wellfed.sources.base import ListedSource, Scan, Source
+from wellfed.sources.base import ColumnSource, ListedSource, RecordSource, Scan, Source
 from wellfed.sources.binary import FixedBinary
 from wellfed.sources.cifar import Cifar
 from wellfed.sources.csvfile import Csv
@@ -13,10 +13,13 @@ from wellfed.sources.mnist import Mnist
 from wellfed.sources.parquet import Parquet
 from wellfed.sources.spooled import Spooled
 from wellfed.sources.tar import Tar
+from wellfed.sources.tfrecords import TFRecords
+from wellfed.sources.wrap import as_source
 
 __all__ = [
     "Cifar",
     "ClassFolders",
+    "ColumnSource",
     "Csv",
     "FixedBinary",
     "Items",
@@ -29,9 +32,12 @@ __all__ = [
     "NumberedKeys",
     "Numpy",
     "Parquet",
+    "RecordSource",
     "Scan",
     "Skipped",
     "Source",
     "Spooled",
+    "TFRecords",
     "Tar",
+    "as_source",
 ]

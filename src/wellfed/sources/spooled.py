@@ -79,7 +79,7 @@ class Spooled(ListedSource):
         return Scan(schema, listing, file)
 
     def load(self, index: int) -> dict[str, Any]:
-        """Reads item `index`; arrays are copies."""
+        """Reads item `index`; arrays are copies, in the machine's byte order."""
         listing, path = self.listing(), cast("OwnedFile", self.kept).path
         try:
             with open(path, "rb") as file:
@@ -149,7 +149,8 @@ def _load(content: bytes) -> dict[str, Any]:
         if "b" in stored:
             return take(stored["b"])
         dtype, shape = np.dtype(stored["a"][0]), tuple(stored["a"][1])
-        values = np.frombuffer(take(dtype.itemsize * prod(shape)), dtype).reshape(shape).copy()
+        stored_values = np.frombuffer(take(dtype.itemsize * prod(shape)), dtype).reshape(shape)
+        values = stored_values.astype(dtype.newbyteorder("="))
         return values if shape else values[()]
 
     return {name: value_of(stored) for name, stored in json.loads(content[4:at])}

@@ -1,10 +1,10 @@
-"""Facts about files as dataclasses: the one source for the command line and the viewer."""
+"""What a check of a file finds: every sum of every record, on any number of threads."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,18 +12,23 @@ import numpy as np
 
 from wellfed import _native
 from wellfed.io.files import is_url, local_path, open_source
-from wellfed.io.framing import FRAME_BYTES, explain
+from wellfed.io.framing import FRAME_BYTES
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.streams import open_window
-from wellfed.io.walk import Damage, MappedWindow, Walker
+from wellfed.io.walk import MappedWindow, Walker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from wellfed.io.files import PathLike
-    from wellfed.io.walk import Run
+    from numpy.typing import NDArray
 
-_THREADS = 2  # One walks headers while the other checks payloads; memory has no more to give than two can take.
+    from wellfed.io.files import PathLike
+    from wellfed.io.walk import Damage, Run, Window
+
+_THREADS = 2  # Memory has no more to give than two can take.
+_PART_BYTES = 32 << 20  # What a thread checks at a time; finding its first record is little beside it.
+_SEARCH_BYTES = 4 << 20  # How far a part's first record is looked for: searching is slower than checking.
+_UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +99,17 @@ def verify_file(
       OSError: The file cannot be opened.
     """
     window, compression = open_window(path, compression_type)
-    mapped = isinstance(window, MappedWindow)
-    walker = Walker(window, str(path), check=not mapped, on_damage="skip")
-    check = _Check(walker, progress)
-    if mapped and threads > 1:
+    name, count_done = str(path), _one_at_a_time(progress)
+    size = len(window.block) if isinstance(window, MappedWindow) else 0
+    starts = list(range(0, size, _PART_BYTES)) or [0]
+    parts: Iterable[_Part]
+    if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads, "wellfed-verify") as pool:
-            for done in [pool.submit(check.work) for _ in range(threads)]:
-                done.result()
+            checks = pool.map(lambda start: _check_part(window, name, start, count_done), starts)
+            parts = list(_join(checks, window, name, count_done))
     else:
-        check.work()
-    size = _file_bytes(path)
-    return FileReport(
-        str(path), compression, size, walker.position, check.records, check.payload_bytes, check.all_damage()
-    )
+        parts = [_walk_part(Walker(window, name, on_damage="skip"), None, count_done)]
+    return _report(name, compression, _file_bytes(path), list(parts))
 
 
 def _file_bytes(path: PathLike) -> int:
@@ -117,60 +120,110 @@ def _file_bytes(path: PathLike) -> int:
     return source.size
 
 
-@dataclass
-class _Check:
-    """Checks the payloads of the runs that one walk over the headers gives, by any number of threads."""
+def _one_at_a_time(progress: Callable[[int], object] | None) -> Callable[[int], object]:
+    lock = threading.Lock()
 
-    walker: Walker
-    progress: Callable[[int], object] | None
-    records: int = 0
-    payload_bytes: int = 0
-    bad: list[Damage] = field(default_factory=list)
-    _walking: threading.Lock = field(default_factory=threading.Lock)
-    _counting: threading.Lock = field(default_factory=threading.Lock)
+    def count_done(count: int) -> None:
+        if progress is not None:
+            with lock:
+                progress(count)
 
-    def work(self) -> None:
-        """Takes runs and checks them until there are none left."""
-        while True:
-            with self._walking:  # The others check what they have taken meanwhile.
-                run = self.walker.next_run()
-            if run is None:
-                return
-            bad = self._bad_records(run)
-            start, end = int(run.offsets[0]), int(run.offsets[-1])
-            lost = sum(damage.end - damage.start for damage in bad)
-            with self._counting:
-                self.records += len(run) - len(bad)
-                self.payload_bytes += end - start - lost - FRAME_BYTES * (len(run) - len(bad))
-                self.bad += bad
-                if self.progress is not None:
-                    self.progress(end - start)
-
-    def _bad_records(self, run: Run) -> list[Damage]:
-        """The records of a run whose payload's sum does not hold."""
-        bad: list[Damage] = []
-        at, last = int(run.offsets[0]), int(run.offsets[-1])
-        while at < last:
-            _, at, status = _native.scan_frames(run.block, at, _left(run, at), True)
-            if status == _native.FRAME_OK:
-                break
-            row = int(np.searchsorted(run.offsets, np.uint64(at)))
-            end = int(run.offsets[row + 1])
-            reason = explain(run.block, at, status)
-            bad.append(Damage(self.walker.path, run.base + at, run.base + end, reason, run.record_index + row, 1))
-            at = end
-        return bad
-
-    def all_damage(self) -> tuple[Damage, ...]:
-        """What the walk and the checks found, in order; each with the number of intact records in front of it."""
-        found = sorted([*self.walker.damage, *self.bad], key=lambda damage: (damage.start, damage.end))
-        bad_before, out = 0, []
-        starts = {damage.start for damage in self.bad}
-        for damage in found:
-            out.append(replace(damage, record_index=damage.record_index - bad_before))
-            bad_before += damage.start in starts
-        return tuple(out)
+    return count_done
 
 
-def _left(run: Run, at: int) -> int:
-    return len(run) - int(np.searchsorted(run.offsets, np.uint64(at)))
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a walk over a part of a file found.
+
+    Attributes:
+      start: Where it began: 0, or at a true record; _UNKNOWN where none was found, and nothing walked. [bytes]
+      stop: Where the part ends, as it was cut; None for the file's end. [bytes]
+      end: Where the walk stood when it had passed `stop`. [bytes]
+      records: Intact records.
+      payload_bytes: Of their payloads.
+      damage: Numbered from the part's first record on.
+    """
+
+    start: int
+    stop: int | None
+    end: int
+    records: int
+    payload_bytes: int
+    damage: tuple[Damage, ...]
+
+
+def _check_part(window: Window, path: str, start: int, count_done: Callable[[int], object]) -> _Part:
+    """Checks the part of a mapped file from the first true record at or behind `start` on."""
+    stop = start + _PART_BYTES if start + _PART_BYTES < len(window.block) else None
+    first = _first_record(window.block, start, min(_PART_BYTES, _SEARCH_BYTES)) if start else 0
+    if first == _UNKNOWN:
+        return _Part(_UNKNOWN, stop, _UNKNOWN, 0, 0, ())
+    return _walk_part(Walker(window, path, on_damage="skip", start=first), stop, count_done)
+
+
+def _first_record(block: NDArray[np.uint8], start: int, search_bytes: int) -> int:
+    """Where the first true record begins that begins soon behind `start`; _UNKNOWN where none does."""
+    at, near = start, block[: start + search_bytes]
+    while True:
+        at, status = _native.find_frame_in_stream(near, at)
+        if status == _native.FRAME_END:
+            return _UNKNOWN
+        # A record may end behind the bytes that are searched.
+        if status == _native.FRAME_OK or _native.scan_frames(block, at, 1)[2] == _native.FRAME_OK:
+            return at
+        at += 1
+
+
+def _walk_part(walker: Walker, stop: int | None, count_done: Callable[[int], object]) -> _Part:
+    """Walks until the first place at or behind `stop` where a record, or damage, begins."""
+    start = end = walker.position
+    records = payload_bytes = 0
+    while stop is None or end < stop:
+        run = walker.next_run()
+        # Damage that begins behind `stop` belongs to the next part, and what follows it too.
+        behind = [one.start for one in walker.damage if stop is not None and one.start >= stop]
+        if run is None or behind:
+            end = behind[0] if behind else walker.position
+            break
+        count, end = _records_before(run, stop)
+        records += count
+        payload_bytes += end - run.base - int(run.offsets[0]) - FRAME_BYTES * count
+        count_done(end - run.base - int(run.offsets[0]))
+    damage = tuple(one for one in walker.damage if stop is None or one.start < stop)
+    return _Part(start, stop, end, records, payload_bytes, damage)
+
+
+def _records_before(run: Run, stop: int | None) -> tuple[int, int]:
+    """How many records of a run begin before `stop`, and where the last of them ends."""
+    count = len(run)
+    if stop is not None and run.base + int(run.offsets[-1]) > stop:
+        count = int(np.searchsorted(run.offsets[:-1], np.uint64(stop - run.base)))
+    return count, run.base + int(run.offsets[count])
+
+
+def _join(parts: Iterable[_Part], window: Window, path: str, count_done: Callable[[int], object]) -> Iterator[_Part]:
+    """Parts that follow on each other.
+
+    A part begins at the first true record behind its cut. The walk in front of it comes to that very place, unless
+    the cut fell into a long record, into one that holds records itself, or into damage: then the part is walked from
+    where the other one ended. So the outcome is that of one walk from start to end.
+    """
+    end = 0
+    for found in parts:
+        part = found
+        if part.start != end:
+            # What was walked once was counted then.
+            count = count_done if part.start == _UNKNOWN else _one_at_a_time(None)
+            part = _walk_part(Walker(window, path, on_damage="skip", start=end), found.stop, count)
+        end = part.end
+        yield part
+
+
+def _report(path: str, compression: str, size: int, parts: list[_Part]) -> FileReport:
+    damage: list[Damage] = []
+    records = 0
+    for part in parts:
+        damage += [replace(one, record_index=one.record_index + records) for one in part.damage]
+        records += part.records
+    payload_bytes = sum(part.payload_bytes for part in parts)
+    return FileReport(path, compression, size, parts[-1].end, records, payload_bytes, tuple(damage))
