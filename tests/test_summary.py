@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from record_files import frames
+
 from wellfed import _native
 from wellfed.errors import CompressionError, FileChangedError
 from wellfed.io import TFRecordReader

@@ -8,8 +8,8 @@ import random
 
 import numpy as np
 import pytest
-
 from record_files import FakeSource, frame, frames
+
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, expand_patterns, read_text_index, write_text_index

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from record_files import frame
+
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, TruncatedRecordError
 from wellfed.io import MappedFile, RecordIndex, Records, TFRecordReader

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from record_files import frame, frames, starts
+
 from wellfed.columns import Bytes, Ragged
 from wellfed.errors import CompressionError, CorruptRecordError, EncodeError, TruncatedRecordError
 from wellfed.example import encode_examples

@@ -117,6 +117,7 @@ def _read(work: PicturePass, item: Any, draws: _Draws, row: int) -> tuple[Array,
     options = work.decode or DecodeOptions()
     full = jpeg_size(item, options) if work.scaled_decode else None
     if full is not None:
+        _check_shape(work, (*full, options.channels))
         place = _place(work, full, draws, row)
         at_least = math.ceil(place[4] * full[0] / place[2]), math.ceil(place[5] * full[1] / place[3])
         picture = decode(item, options, at_least)
@@ -125,9 +126,13 @@ def _read(work: PicturePass, item: Any, draws: _Draws, row: int) -> tuple[Array,
     picture = decode(item, options)
     if picture.ndim != 3 and not work.only_decodes:
         raise ImageError('pictures decoded with frames="all" can only be decoded; no other transform may follow')
-    if work.shape is not None and picture.shape != work.shape:
-        raise ImageError(f"the picture has shape {picture.shape}, expected {work.shape}")
+    _check_shape(work, picture.shape)
     return picture, _place(work, picture.shape[-3:-1], draws, row)
+
+
+def _check_shape(work: PicturePass, shape: tuple[int, ...]) -> None:
+    if work.shape is not None and shape != work.shape:
+        raise ImageError(f"the picture has shape {shape}, expected {work.shape}")
 
 
 def _draw(work: PicturePass, seeds_of: SeedsOf, rows: int) -> _Draws:
