@@ -92,8 +92,11 @@ def _resize_rows(call: Call, inputs: Any, columns: Any, count: int) -> Any:
     return out
 
 
-def _resize_kind(images: Any, size: Any, method: Any = "bilinear", *_: Any, **__: Any) -> Any:
-    return _resize_static(images, size, method)
+def _resize_kind(images: Any, size: Any, method: Any = "bilinear", preserve: Any = False, *_: Any, **more: Any) -> Any:
+    dtype, sizes = _resize_static(images, size, method)
+    if sizes is not None and (preserve or more.get("preserve_aspect_ratio")):
+        sizes = [*sizes[:-3], None, None, sizes[-1]]  # Fits into the size given.
+    return dtype, sizes
 
 
 @lifted(static=_resize_kind, style=_resize_rows)
@@ -135,7 +138,7 @@ def _nearest(pixels: Any, height: int, width: int, *, centre: float, corners: bo
         _places(have, want, centre, corners=corners)
         for have, want in zip(pixels.shape[-3:-1], (height, width), strict=True)
     )
-    pick = np.rint if corners else np.floor
+    pick = (lambda at: np.floor(at + 0.5)) if corners else np.floor  # Halves up, as roundf.
     rows, columns = (
         np.clip(pick(at), 0, have - 1).astype(int)
         for at, have in zip((rows, columns), pixels.shape[-3:-1], strict=True)
