@@ -65,7 +65,7 @@ bool Within(int64_t start, int64_t size, int64_t whole) {
 float LimitOf(PixelType type) { return type == PixelType::kUint8 ? 255.0f : 65535.0f; }
 
 const RowKernels& Best() {
-  const RowKernels* best = nullptr;
+  const RowKernels* best = &kPixelsPortable;
   for (const RowKernels* candidate : PixelImplementations()) {
     if (candidate->available()) best = candidate;
   }
