@@ -5,8 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-
 from packed_folder import contents
+
 from wellfed.cli.progress import describe, progress_bar
 from wellfed.datasets import open_dataset
 from wellfed.image import encode_image

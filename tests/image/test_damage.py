@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from pictures import CORRUPT, REFUSED, TOLERATED, encoded, pixels, read
+
 from wellfed.errors import ImageError
 from wellfed.image import decode_image, encode_image, image_info
 

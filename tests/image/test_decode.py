@@ -8,9 +8,9 @@ import zlib
 
 import numpy as np
 import pytest
+from pictures import CORPUS, EXPECTED, GOOD, REFUSED, encoded, pixels, read
 from PIL import Image, ImageOps
 
-from pictures import CORPUS, EXPECTED, GOOD, REFUSED, encoded, pixels, read
 from wellfed.errors import ImageError
 from wellfed.image import DecodeOptions, decode_image, encode_image, image_info
 

@@ -6,8 +6,8 @@ import gzip
 
 import numpy as np
 import pytest
-
 from pictures import EXPECTED, GOOD, encoded, pixels, read
+
 from wellfed.errors import ImageError
 from wellfed.image import FORMATS, decode_image, image_info, sniff_format
 

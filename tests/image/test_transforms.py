@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from pictures import bfloat16_bits, encoded, model_resize, pixels, read, rounded
+
 from wellfed.columns import Bytes
 from wellfed.errors import ImageError
 from wellfed.image import (

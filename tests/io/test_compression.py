@@ -12,8 +12,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from record_files import FakeSource, frame, frames, run_payloads
+
 from wellfed.errors import CompressionError, NotTFRecordError, TruncatedRecordError, WellfedError
 from wellfed.io import Records, TFRecordReader, TFRecordWriter
 from wellfed.io.compression import check_name, choose, compressor, detect

@@ -10,8 +10,8 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from record_files import FakeSource, frame, frames, run_payloads, starts
+
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, FileChangedError, NotTFRecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, TFRecordReader

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from record_files import FakeSource, frame, frames, starts
+
 from wellfed import _native
 from wellfed.errors import IndexFileError, RecordError, WellfedError
 from wellfed.io import RecordIndex, Records

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
 from packed_folder import columns
 from tiny_source import TinySource
+
 from wellfed.datasets import Image, Scalar, Schema, Sequence, Tensor, Text, open_dataset
 from wellfed.image import encode_image
 from wellfed.packing import pack

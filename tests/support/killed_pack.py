@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from tiny_source import TinySource
+
 from wellfed.packing import pack
 
 WATCHED = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree"}

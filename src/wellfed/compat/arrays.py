@@ -13,9 +13,9 @@ import numpy as np
 
 from wellfed.compat.deferred.dtypes import as_dtype, float32, float64, int32, int64
 from wellfed.compat.deferred.dtypes import bool as bool_type
-from wellfed.compat.deferred.eager import as_value, eager, plain
+from wellfed.compat.deferred.eager import as_value, eager, is_deferred, plain
 from wellfed.compat.deferred.graph import Tensor
-from wellfed.compat.deferred.lift import lifted
+from wellfed.compat.deferred.lift import Call, lifted
 from wellfed.compat.deferred.sparse import SparseTensor
 from wellfed.compat.deferred.sparse import to_dense as sparse_parts_to_dense
 
@@ -36,8 +36,10 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Gives a tensor as it is, and anything else as `constant` does."""
-    return cast(value, dtype) if isinstance(value, Tensor) and dtype is not None else (
-        value if isinstance(value, Tensor) else constant(value, dtype, name=name)
+    return (
+        cast(value, dtype)
+        if isinstance(value, Tensor) and dtype is not None
+        else (value if isinstance(value, Tensor) else constant(value, dtype, name=name))
     )
 
 
@@ -72,7 +74,7 @@ def to_int64(x: Any, name: str | None = None) -> Any:
 
 
 @lifted(style="elementwise")
-def identity(input: Any) -> Any:  # noqa: A002 -- TensorFlow's name.
+def identity(input: Any) -> Any:
     """Gives a value as it is."""
     return as_value(input)
 
@@ -84,9 +86,15 @@ def _reshape_static(tensor: Any, shape: Any) -> Any:
     dtype = tensor.dtype if isinstance(tensor, Tensor) else as_dtype(np.asarray(tensor).dtype)
     if isinstance(shape, Tensor):
         return dtype, None
-    sizes = [None if isinstance(size, Tensor) or int(size) == -1 else int(size) for size in np.atleast_1d(_plain_list(shape))]
+    sizes = [
+        None if isinstance(size, Tensor) or int(size) == -1 else int(size) for size in np.atleast_1d(_plain_list(shape))
+    ]
     known = tensor.shape.num_elements() if isinstance(tensor, Tensor) else np.size(tensor)
-    if sizes.count(None) == 1 and known is not None and not any(isinstance(size, Tensor) for size in _plain_list(shape)):
+    if (
+        sizes.count(None) == 1
+        and known is not None
+        and not any(isinstance(size, Tensor) for size in _plain_list(shape))
+    ):
         rest = int(np.prod([size for size in sizes if size is not None]))
         sizes[sizes.index(None)] = known // rest if rest else None
     return dtype, sizes
@@ -97,20 +105,28 @@ def _plain_list(shape: Any) -> list[Any]:
     return list(shape) if isinstance(shape, Sequence | np.ndarray) or hasattr(shape, "as_list") else [shape]
 
 
-@lifted(static=_reshape_static)
+def _reshape_rows(call: Call, inputs: tuple[Tensor, ...], columns: Any, count: int) -> Any:
+    del inputs
+    sizes = call.args[1] if len(call.args) > 1 else call.kwargs.get("shape")
+    if len(columns) != 1 or not isinstance(columns[0], np.ndarray) or is_deferred(sizes):
+        return None
+    return columns[0].reshape(count, *_sizes(sizes))
+
+
+@lifted(static=_reshape_static, style=_reshape_rows)
 def reshape(tensor: Any, shape: Any) -> Any:
     """Gives the same values in another shape; one size may be -1."""
     return np.reshape(as_value(tensor), _sizes(shape))[()]
 
 
 @lifted
-def expand_dims(input: Any, axis: int = 0) -> Any:  # noqa: A002 -- TensorFlow's name.
+def expand_dims(input: Any, axis: int = 0) -> Any:
     """Gives the same values with one more dimension, of size 1, at `axis`."""
     return np.expand_dims(np.asarray(as_value(input)), int(axis))
 
 
 @lifted
-def squeeze(input: Any, axis: Any = None, squeeze_dims: Any = None) -> Any:  # noqa: A002 -- TensorFlow's name.
+def squeeze(input: Any, axis: Any = None, squeeze_dims: Any = None) -> Any:
     """Gives the same values without dimensions of size 1: all, or those of `axis`."""
     axis = axis if axis is not None else squeeze_dims
     axes = None if axis is None or np.size(axis) == 0 else tuple(np.atleast_1d(axis).tolist())
@@ -153,7 +169,7 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0) -> Any:
 
 
 @lifted
-def slice(input_: Any, begin: Any, size: Any) -> Any:  # noqa: A001 -- TensorFlow's name.
+def slice(input_: Any, begin: Any, size: Any) -> Any:
     """Gives the part that begins at `begin` and has the shape `size`, -1 for all that is left."""
     array = np.asarray(as_value(input_))
     ends = [None if n == -1 else b + n for b, n in zip(_sizes(begin), _sizes(size), strict=True)]
@@ -178,7 +194,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None) -> Any:
 
 
 @lifted
-def tile(input: Any, multiples: Any) -> Any:  # noqa: A002 -- TensorFlow's name.
+def tile(input: Any, multiples: Any) -> Any:
     """Gives a value repeated along each dimension."""
     return np.tile(as_value(input), _sizes(multiples))
 
@@ -210,7 +226,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return np.where(condition, x, y)[()]
 
 
-@lifted
+@lifted(style="elementwise")
 def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1, dtype: Any = None) -> Any:
     """Gives vectors of `depth` values, `on_value` at each index and `off_value` elsewhere; float32 by default."""
     kind = as_dtype(dtype).dtype if dtype is not None else np.dtype(np.float32)
@@ -219,19 +235,19 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1, off_value: Any = 0, axi
 
 
 @lifted
-def shape(input: Any, out_type: Any = int32) -> Any:  # noqa: A002 -- TensorFlow's name.
+def shape(input: Any, out_type: Any = int32) -> Any:
     """Gives the shape that a value has in the run, int32."""
     return np.array(np.shape(as_value(input)), as_dtype(out_type).dtype)
 
 
 @lifted
-def size(input: Any, out_type: Any = int32) -> Any:  # noqa: A002 -- TensorFlow's name.
+def size(input: Any, out_type: Any = int32) -> Any:
     """Gives the number of values, int32."""
     return as_dtype(out_type).as_numpy_dtype(np.size(as_value(input)))
 
 
 @lifted
-def rank(input: Any) -> Any:  # noqa: A002 -- TensorFlow's name.
+def rank(input: Any) -> Any:
     """Gives the number of dimensions, int32."""
     return np.int32(np.ndim(as_value(input)))
 
@@ -256,19 +272,19 @@ def ones(shape: Any, dtype: Any = float32) -> Any:
 
 
 @lifted(style="elementwise")
-def zeros_like(input: Any, dtype: Any = None) -> Any:  # noqa: A002 -- TensorFlow's name.
+def zeros_like(input: Any, dtype: Any = None) -> Any:
     """Gives zeros in the shape of a value."""
     return np.zeros_like(as_value(input), None if dtype is None else as_dtype(dtype).dtype)
 
 
 @lifted(style="elementwise")
-def ones_like(input: Any, dtype: Any = None) -> Any:  # noqa: A002 -- TensorFlow's name.
+def ones_like(input: Any, dtype: Any = None) -> Any:
     """Gives ones in the shape of a value."""
     return np.ones_like(as_value(input), None if dtype is None else as_dtype(dtype).dtype)
 
 
 @lifted
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> Any:  # noqa: A001 -- TensorFlow's name.
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> Any:
     """Gives the numbers from `start` (0 where only one is given) up to `limit`, in steps of `delta`."""
     start, limit = (0, start) if limit is None else (start, limit)
     numbers = np.arange(start, limit, delta)

@@ -7,19 +7,22 @@ the graph's ends of it: tensors to take from, and a queue runner in the graph's 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed import queues
 from wellfed.compat.deferred.eager import leaves, plain
 from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
 from wellfed.compat.deferred.runners import StreamRunner, add_queue_runner
-from wellfed.compat.deferred.session import Run, Session
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.deferred.sparse import SparseTensor
 from wellfed.compat.state import deferred
 from wellfed.queues.batching import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wellfed.compat.deferred.session import Run, Session
 
 
 def batch(
@@ -55,8 +58,17 @@ def batch(
       ValueError: A shape, or with `dynamic_pad` a rank, is not known.
     """
     return maybe_batch(
-        tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name,
+        tensors,
+        True,
+        batch_size,
+        num_threads,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
     )
 
 
@@ -94,8 +106,16 @@ def batch_join(
 ) -> Any:
     """Gives tensors as `batch` does, of several lists of tensors, each run by a thread of its own."""
     return maybe_batch_join(
-        tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name,
+        tensors_list,
+        True,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
     )
 
 
@@ -151,8 +171,18 @@ def shuffle_batch(
       ValueError: As for `batch`, or `capacity` is not bigger than `min_after_dequeue`.
     """
     return maybe_shuffle_batch(
-        tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many, shapes,
-        allow_smaller_final_batch, shared_name, name,
+        tensors,
+        batch_size,
+        capacity,
+        min_after_dequeue,
+        True,
+        num_threads,
+        seed,
+        enqueue_many,
+        shapes,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
     )
 
 
@@ -189,8 +219,17 @@ def shuffle_batch_join(
 ) -> Any:
     """Gives tensors as `shuffle_batch` does, of several lists of tensors, each run by a thread of its own."""
     return maybe_shuffle_batch_join(
-        tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
-        allow_smaller_final_batch, shared_name, name,
+        tensors_list,
+        batch_size,
+        capacity,
+        min_after_dequeue,
+        True,
+        seed,
+        enqueue_many,
+        shapes,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
     )
 
 
@@ -241,9 +280,7 @@ class _Elements:
                 raise TypeError(f"Expected types to be consistent: {self.dtypes} vs. {[t.dtype for t in row]}.")
         self.shapes = _merged(rows, shapes, many=many)
         if not padded and not all(shape.is_fully_defined() for shape in self.shapes):
-            raise ValueError(
-                f"All shapes must be fully defined: {self.shapes}: give shapes=, or use Tensor.set_shape"
-            )
+            raise ValueError(f"All shapes must be fully defined: {self.shapes}: give shapes=, or use Tensor.set_shape")
         if padded and any(shape.rank is None for shape in self.shapes):
             raise ValueError(f"All shapes must have a defined rank: {self.shapes}")
         self._fetches = [(row, _keep(keep_input, many=many)) for row in rows]
@@ -297,9 +334,7 @@ def _keep(keep_input: Any, *, many: bool) -> Any:
     return keep_input
 
 
-def _batches(
-    make: Callable[..., queues.Stream], elements: _Elements, batch_size: Any, options: _Options
-) -> Any:
+def _batches(make: Callable[..., queues.Stream], elements: _Elements, batch_size: Any, options: _Options) -> Any:
     """Gives tensors of batches, and adds the runner that fills them to the graph's collection."""
     rows = None if options.allow_smaller_final_batch else int(plain(batch_size))
     outputs = [(d, TensorShape([rows]).concatenate(s)) for d, s in zip(elements.dtypes, elements.shapes, strict=True)]

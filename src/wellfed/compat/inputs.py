@@ -6,10 +6,7 @@ take from, and a queue runner in the graph's collection.
 
 from __future__ import annotations
 
-import glob as files
-import itertools
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +16,15 @@ from wellfed.compat.deferred.dtypes import as_dtype, int32, string
 from wellfed.compat.deferred.eager import as_value, plain
 from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
 from wellfed.compat.deferred.runners import StreamRunner, add_queue_runner
-from wellfed.compat.deferred.session import Run, Session
 from wellfed.compat.deferred.shapes import TensorShape
+from wellfed.compat.io import matching_files
 from wellfed.compat.queue import QueueBase
 from wellfed.compat.state import LOCAL_VARIABLES, Variable, control_dependencies, deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wellfed.compat.deferred.session import Run, Session
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
@@ -42,12 +44,11 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Tensor:
     """Gives a tensor of the sorted names of the files that match patterns; looked up once in a session."""
-    patterns = [p if isinstance(p, str) else p.decode() for p in np.atleast_1d(np.asarray(plain(pattern), object))]
 
-    def look() -> Any:
-        return as_value(sorted(itertools.chain.from_iterable(files.glob(p) for p in patterns)), string)
+    def once(run: Run) -> Any:
+        return (run.state(op, lambda: matching_files.__wrapped__(plain(pattern))),)
 
-    op = Operation(name or "matching_filenames", [], [(string, [None])], lambda run: (run.state(op, look),))
+    op = Operation(name or "matching_filenames", [], [(string, [None])], once)
     return op.outputs[0]
 
 
@@ -84,7 +85,7 @@ def input_producer(
     def make(session: Session) -> queues.QueueBase:
         return queues.input_producer(
             session.run(rows),
-            row_shape.sizes,
+            [size or 0 for size in row_shape.as_list()],
             num_epochs,
             shuffle,
             seed,

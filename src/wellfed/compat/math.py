@@ -12,7 +12,7 @@ import numpy as np
 from wellfed.compat.deferred.dtypes import as_dtype, int64
 from wellfed.compat.deferred.eager import as_value
 from wellfed.compat.deferred.lift import lifted
-from wellfed.compat.deferred.operators import abs_ as abs  # noqa: A004 -- TensorFlow's name.
+from wellfed.compat.deferred.operators import abs_ as abs
 from wellfed.compat.deferred.operators import (
     add,
     ceil,
@@ -43,8 +43,8 @@ from wellfed.compat.deferred.operators import (
     subtract,
     truediv,
 )
-from wellfed.compat.deferred.operators import pow_ as pow  # noqa: A004 -- TensorFlow's name.
-from wellfed.compat.deferred.operators import round_ as round  # noqa: A004 -- TensorFlow's name.
+from wellfed.compat.deferred.operators import pow_ as pow
+from wellfed.compat.deferred.operators import round_ as round
 
 divide, floormod = truediv, mod
 
@@ -87,14 +87,14 @@ reduce_std = _reduction(np.std, "reduce_std")
 
 
 @lifted
-def argmax(input: Any, axis: Any = None, dimension: Any = None, output_type: Any = int64) -> Any:  # noqa: A002 -- TensorFlow's name.
+def argmax(input: Any, axis: Any = None, dimension: Any = None, output_type: Any = int64) -> Any:
     """Gives the index of the largest value along a dimension, the first one by default."""
     chosen = axis if axis is not None else dimension if dimension is not None else 0
     return np.argmax(np.asarray(input), int(chosen)).astype(as_dtype(output_type).dtype)
 
 
 @lifted
-def argmin(input: Any, axis: Any = None, dimension: Any = None, output_type: Any = int64) -> Any:  # noqa: A002 -- TensorFlow's name.
+def argmin(input: Any, axis: Any = None, dimension: Any = None, output_type: Any = int64) -> Any:
     """Gives the index of the smallest value along a dimension, the first one by default."""
     chosen = axis if axis is not None else dimension if dimension is not None else 0
     return np.argmin(np.asarray(input), int(chosen)).astype(as_dtype(output_type).dtype)
@@ -121,10 +121,50 @@ def add_n(inputs: Any) -> Any:
 
 
 __all__ = [
-    *("abs", "add", "add_n", "argmax", "argmin", "ceil", "clip_by_value", "cumsum", "div", "divide", "equal", "exp"),
-    *("floor", "floordiv", "floormod", "greater", "greater_equal", "less", "less_equal", "log"),
-    *("logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply"),
-    *("negative", "not_equal", "pow", "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min"),
-    *("reduce_prod", "reduce_std", "reduce_sum", "round", "sign", "sqrt", "square", "squared_difference"),
-    *("subtract", "truediv"),
+    "abs",
+    "add",
+    "add_n",
+    "argmax",
+    "argmin",
+    "ceil",
+    "clip_by_value",
+    "cumsum",
+    "div",
+    "divide",
+    "equal",
+    "exp",
+    "floor",
+    "floordiv",
+    "floormod",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "not_equal",
+    "pow",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_std",
+    "reduce_sum",
+    "round",
+    "sign",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "subtract",
+    "truediv",
 ]

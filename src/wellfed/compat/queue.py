@@ -1,14 +1,13 @@
 """Queues of the deferred graph: each session has its own queue of the queues room behind them.
 
-What is deferred here is the calls: `enqueue` and its kin give operations, `dequeue` and its kin tensors. All rules of who
-waits for whom are those of `wellfed.queues`.
+What is deferred here is the calls: `enqueue` and its kin give operations, `dequeue` and its kin tensors. All rules of
+who waits for whom are those of `wellfed.queues`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +15,13 @@ from wellfed import queues
 from wellfed.compat.deferred.dtypes import as_dtype, int64
 from wellfed.compat.deferred.eager import plain
 from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
-from wellfed.compat.deferred.session import Run, Session
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.state import deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wellfed.compat.deferred.session import Run, Session
 
 
 class QueueBase:
@@ -46,7 +49,9 @@ class QueueBase:
         self.names = None if names is None else _list(names)
         for what, found in (("shapes", self.shapes), ("names", self.names)):
             if found is not None and len(found) != len(self.dtypes):
-                raise ValueError(f"Queue {what} must have the same length as dtypes: {len(found)} and {len(self.dtypes)}")
+                raise ValueError(
+                    f"Queue {what} must have the same length as dtypes: {len(found)} and {len(self.dtypes)}"
+                )
         self.queue_ref = Operation(name, [], [], lambda _: (), name)
         self._key = ("shared queue", shared_name) if shared_name else self
         self._make = make
@@ -76,7 +81,13 @@ class QueueBase:
         if not all(queue.names == first.names for queue in queues):
             raise TypeError("Queues do not have matching component names.")
         shapes = [functools.reduce(_common, of_all) for of_all in zip(*(queue.shapes for queue in queues), strict=True)]
-        return _Selected(first.dtypes, shapes, first.names, deferred(index, "int64" if not isinstance(index, Tensor) else None), queues)
+        return _Selected(
+            first.dtypes,
+            shapes,
+            first.names,
+            deferred(index, "int64" if not isinstance(index, Tensor) else None),
+            queues,
+        )
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
         """Gives an operation that puts one element in, and waits while the queue is full."""
@@ -128,7 +139,9 @@ class QueueBase:
 
     def _look(self, what: str, dtype: str, look: Callable[[queues.QueueBase], Any], name: str | None) -> Tensor:
         label = name or f"{self.name}_{what}"
-        return Operation(label, self._selector(), [(dtype, [])], lambda run, *s: (look(self._behind(run, *s)),), label).outputs[0]
+        return Operation(
+            label, self._selector(), [(dtype, [])], lambda run, *s: (look(self._behind(run, *s)),), label
+        ).outputs[0]
 
     def _put(self, what: str, vals: Any, name: str | None, shapes: list[TensorShape]) -> Operation:
         tensors = self._tensors(vals)
@@ -177,7 +190,9 @@ class QueueBase:
             if self.names is None:
                 raise ValueError("Queue must have names to enqueue a dictionary")
             if sorted(vals) != sorted(self.names):
-                raise ValueError(f"Keys in dictionary to enqueue do not match names of Queue: {sorted(vals)}, {sorted(self.names)}")
+                raise ValueError(
+                    f"Keys in dictionary to enqueue do not match names of Queue: {sorted(vals)}, {sorted(self.names)}"
+                )
             vals = [vals[name] for name in self.names]
         elif self.names is not None:
             raise ValueError("You must enqueue a dictionary in a Queue with names")
@@ -221,7 +236,9 @@ class FIFOQueue(QueueBase):
 
     def _eager(self, kind: Callable[..., queues.QueueBase], *options: Any, **more: Any) -> queues.QueueBase:
         dtypes = [dtype.dtype for dtype in self.dtypes]
-        return kind(*options, dtypes=dtypes, shapes=[s.sizes for s in self.shapes], names=self.names, name=self.name, **more)
+        return kind(
+            *options, dtypes=dtypes, shapes=[s.sizes for s in self.shapes], names=self.names, name=self.name, **more
+        )
 
 
 class PaddingFIFOQueue(FIFOQueue):
@@ -260,7 +277,13 @@ class RandomShuffleQueue(FIFOQueue):
         seed = get_default_graph().op_seed(seed)
         kind = queues.RandomShuffleQueue
         QueueBase.__init__(
-            self, dtypes, shapes, names, lambda _: self._eager(kind, capacity, min_after_dequeue, seed=seed), name, shared_name
+            self,
+            dtypes,
+            shapes,
+            names,
+            lambda _: self._eager(kind, capacity, min_after_dequeue, seed=seed),
+            name,
+            shared_name,
         )
 
 
@@ -284,7 +307,9 @@ class PriorityQueue(QueueBase):
             [int64, *own],
             [[], *own_shapes],
             all_names,
-            lambda _: queues.PriorityQueue(capacity, kinds, [TensorShape(s).sizes for s in own_shapes], names, self.name),
+            lambda _: queues.PriorityQueue(
+                capacity, kinds, [TensorShape(s).sizes for s in own_shapes], names, self.name
+            ),
             name,
             shared_name,
         )

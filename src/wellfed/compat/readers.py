@@ -11,18 +11,20 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed import queues
 from wellfed.compat.deferred.dtypes import int64, string
 from wellfed.compat.deferred.graph import Operation, Tensor
-from wellfed.compat.deferred.session import Run
-from wellfed.compat.queue import QueueBase
 from wellfed.errors import InvalidArgumentError
 from wellfed.io import TFRecordReader as RecordFile
 from wellfed.io.framing import FRAME_BYTES
+
+if TYPE_CHECKING:
+    from wellfed import queues
+    from wellfed.compat.deferred.session import Run
+    from wellfed.compat.queue import QueueBase
 
 Pieces = Iterator[tuple[bytes, bytes]]
 

@@ -1,4 +1,4 @@
-"""What differs from run to run: placeholders, variables, Python functions, random numbers, and what holds them together.
+"""What differs from run to run: placeholders, variables and Python functions, and what holds them together.
 
 All of it is deferred, whatever it is given; its state lives in the session.
 """
@@ -6,18 +6,20 @@ All of it is deferred, whatever it is given; its state lives in the session.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed import errors
 from wellfed.compat.arrays import constant, identity
-from wellfed.compat.deferred.dtypes import as_dtype, float32
+from wellfed.compat.deferred.dtypes import as_dtype
 from wellfed.compat.deferred.eager import as_value, eager, leaves, map_tree, plain
 from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
 from wellfed.compat.deferred.session import Run, op_error
 from wellfed.compat.deferred.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 GLOBAL_VARIABLES, LOCAL_VARIABLES = "variables", "local_variables"
 
@@ -48,7 +50,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return op.outputs[0]
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002 -- TensorFlow's name.
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Gives a tensor with a value of its own where a run feeds none."""
     default = deferred(input)
     return Operation("PlaceholderWithDefault", [default], [(default.dtype, shape)], lambda _, v: (v,), name).outputs[0]
@@ -195,7 +197,9 @@ def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> O
 # --- Python functions ----------------------------------------------------------------------------
 
 
-def py_func(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None) -> Any:  # noqa: N803 -- TensorFlow's name.
+def py_func(
+    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None
+) -> Any:
     """Gives tensors whose values a Python function gives in each run.
 
     Args:
@@ -212,13 +216,13 @@ def py_func(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: b
     `OutOfRangeError`, `ValueError` and `TypeError` with `InvalidArgumentError`. The error itself is the `__cause__`.
     """
     del stateful
-    return _function(lambda *values: func(*values), inp, Tout, name or "PyFunc", func)
+    return _function(func, inp, Tout, name or "PyFunc", func)
 
 
 numpy_function = py_func
 
 
-def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:  # noqa: N803 -- TensorFlow's name.
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
     """Gives what `py_func` gives; the function gets eager tensors."""
     return _function(lambda *values: func(*map(eager, values)), inp, Tout, name or "EagerPyFunc", func)
 
@@ -255,7 +259,9 @@ def _result(op: Operation, where: str, value: Any, dtype: Any) -> Any:
         found = as_value(found)
     kind = as_dtype("string" if isinstance(found, bytes) else found.dtype)
     if kind != dtype:
-        python_number = isinstance(value, bool | int | float | list) and np.can_cast(kind.dtype, dtype.dtype, "same_kind")
+        python_number = isinstance(value, bool | int | float | list) and np.can_cast(
+            kind.dtype, dtype.dtype, "same_kind"
+        )
         if not python_number:
             raise errors.InvalidArgumentError(
                 None, op.name, f"{op.name} ({where}) gave {kind.name}, {dtype.name} is due"
@@ -304,15 +310,15 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     """
     if not isinstance(pred, Tensor):
         return (true_fn if plain(pred) else false_fn)()
-    yes, no = ([deferred(leaf) for leaf in leaves(form := branch())] for branch in (true_fn, false_fn))
-    form = form if isinstance(form, list | dict | tuple) else None
+    form, other = true_fn(), false_fn()
+    yes, no = [deferred(leaf) for leaf in leaves(form)], [deferred(leaf) for leaf in leaves(other)]
     outputs = [(a.dtype, a.shape if a.shape == b.shape else None) for a, b in zip(yes, no, strict=True)]
     op = Operation(name or "cond", [pred], outputs, lambda run, chosen: run.more(yes if chosen else no))
     made = iter(op.outputs)
-    return op.outputs[0] if form is None else map_tree(lambda _: next(made), form)
+    return map_tree(lambda _: next(made), form)
 
 
-def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Operation:  # noqa: N802 -- TensorFlow's name.
+def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Operation:
     """Gives an operation that ends the run with `InvalidArgumentError`, naming `data`, where the condition is false."""
     del summarize
 
@@ -323,54 +329,3 @@ def Assert(condition: Any, data: Sequence[Any], summarize: int | None = None, na
 
     op = Operation("Assert", [deferred(condition), *map(deferred, data)], [], compute, name)
     return op
-
-
-# --- Random numbers ------------------------------------------------------------------------------
-
-
-def set_random_seed(seed: int | None) -> None:
-    """Fixes the random numbers of operations that are made after it in the default graph."""
-    get_default_graph().seed = seed
-
-
-def _random(draw: Callable[..., Any], shape: Any, dtype: Any, seed: int | None, name: str) -> Tensor:
-    graph = get_default_graph()
-    seed = graph.op_seed(seed)
-    sizes = shape if isinstance(shape, Tensor) else deferred(np.asarray(plain(shape), np.int32))
-    known = None if isinstance(shape, Tensor) else TensorShape(plain(shape))
-
-    def compute(run: Run, size: Any) -> Any:
-        return (np.asarray(draw(run.generator(op, seed), np.asarray(size).tolist()), as_dtype(dtype).dtype)[()],)
-
-    op = Operation(name, [sizes], [(dtype, known)], compute)
-    return op.outputs[0]
-
-
-def random_uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: int | None = None, name: str | None = None
-) -> Tensor:
-    """Gives a tensor of random numbers from `minval` (included) to `maxval` (not included), other ones in each run."""
-    kind = as_dtype(dtype)
-    if kind.is_integer:
-        return _random(lambda rng, size: rng.integers(minval, maxval, size), shape, dtype, seed, name or "random_uniform")
-    high = 1 if maxval is None else maxval
-    return _random(lambda rng, size: rng.uniform(minval, high, size), shape, dtype, seed, name or "random_uniform")
-
-
-def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = float32, seed: int | None = None, name: str | None = None
-) -> Tensor:
-    """Gives a tensor of random numbers around `mean`, other ones in each run."""
-    return _random(lambda rng, size: rng.normal(mean, stddev, size), shape, dtype, seed, name or "random_normal")
-
-
-def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Gives a tensor with the parts of a value along its first dimension in random order, another one in each run."""
-    given = deferred(value)
-    seed = given.graph.op_seed(seed)
-
-    def compute(run: Run, rows: Any) -> Any:
-        return (run.generator(op, seed).permutation(rows),)
-
-    op = Operation(name or "RandomShuffle", [given], [(given.dtype, given.shape)], compute)
-    return op.outputs[0]

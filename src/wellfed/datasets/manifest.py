@@ -37,13 +37,14 @@ class Shard:
       file: Its name, relative to the data set's folder.
       records: How many records it holds.
       bytes: Its size on disk. [bytes]
-      sha256: The hash of those bytes, in hexadecimal.
+      crc32c: The CRC-32C of those bytes, as 8 hexadecimal digits. (Each record has sums of its own; this one tells
+        the whole file from another, at memory speed.)
     """
 
     file: str
     records: int
     bytes: int
-    sha256: str
+    crc32c: str
 
 
 @dataclass(frozen=True, slots=True)

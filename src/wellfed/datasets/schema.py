@@ -100,10 +100,23 @@ class Schema(Mapping[str, FeatureType]):
         for item in items:
             if item.keys() != self._types.keys():
                 self.encode(item)  # Which says what is missing or unknown.
-        columns: dict[str, Any] = {}
+        return self.encode_columns({name: [item[name] for item in items] for name in self._types})
+
+    def encode_columns(self, columns: Mapping[str, SequenceOf[Any]]) -> dict[str, Any]:
+        """Returns what `encode_examples` takes for many rows that are given by column.
+
+        Args:
+          columns: For each feature an array (B, ...), `Bytes`, or a sequence of B values.
+
+        Raises:
+          EncodeError: As `encode_rows`.
+        """
+        if columns.keys() != self._types.keys():
+            self.encode(dict.fromkeys(columns))  # Which says what is missing or unknown.
+        encoded: dict[str, Any] = {}
         for name, kind in self._types.items():
-            columns.update(kind.encode_column(name, [item[name] for item in items]))
-        return columns
+            encoded.update(kind.encode_column(name, columns[name]))
+        return encoded
 
     def decode(self, columns: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
         """Returns the columns people want, made from what `parse_example` gives for `features(names)`.

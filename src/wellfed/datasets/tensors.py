@@ -31,6 +31,7 @@ from wellfed.datasets.storage import (
     numeric_dtype,
     object_column,
     show_shape,
+    stacked,
     storage_dtype,
     to_array,
     to_storage,
@@ -112,10 +113,10 @@ class Tensor:
         """Encodes many rows; arrays of one known shape are copied once."""
         if self.encoding == "zlib" or not all_arrays(values, self.dtype, self.shape):
             return encode_each(self, name, values)
-        stacked = np.stack(values)
+        rows = stacked(values)
         if self.inline:
-            return {name: to_storage(name, stacked)}
-        return {name: example.Bytes.from_rows(stacked.astype(self.dtype.newbyteorder("<"), copy=False))}
+            return {name: to_storage(name, rows)}
+        return {name: example.Bytes.from_rows(rows.astype(self.dtype.newbyteorder("<"), copy=False))}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Returns the arrays.

@@ -86,9 +86,7 @@ class Dataset(Verbs, SequentialVerbs):
           TypeError: The data set never ends, or a verb lost its length.
         """
         if not plan.is_addressable(self._node):
-            raise TypeError(
-                f"this data set has no length: {plan.lost_by(self._node)} makes any number of elements"
-            )
+            raise TypeError(f"this data set has no length: {plan.lost_by(self._node)} makes any number of elements")
         length = Pipeline(self._node, self._readers.open(), self._context(0)).length()
         if length is None:
             raise TypeError("this data set has no length: repeat() without a count never ends")

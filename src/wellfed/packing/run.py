@@ -23,7 +23,8 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING
 
 from wellfed.errors import PackError
-from wellfed.packing.write import ITEM_ERRORS, ShardTask, Stopped, write_shard
+from wellfed.packing.encode import ITEM_ERRORS, Stopped
+from wellfed.packing.write import ShardTask, write_shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import builtins
 
 
 class DType:
@@ -31,17 +34,17 @@ class DType:
         return self
 
     @property
-    def is_floating(self) -> bool:
+    def is_floating(self) -> builtins.bool:
         """Whether it is a kind of real number with fractions."""
         return self.dtype.kind == "f"
 
     @property
-    def is_integer(self) -> bool:
+    def is_integer(self) -> builtins.bool:
         """Whether it is a kind of integer."""
         return self.dtype.kind in "iu"
 
     @property
-    def is_bool(self) -> bool:
+    def is_bool(self) -> builtins.bool:
         """Whether it is the kind of truths."""
         return self.dtype.kind == "b"
 
@@ -60,7 +63,7 @@ class DType:
         """The highest value."""
         return np.iinfo(self.dtype).max if self.is_integer else np.finfo(self.dtype).max
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> builtins.bool:
         try:
             return self is as_dtype(other)
         except TypeError:
@@ -85,9 +88,8 @@ _NUMBERS = {
     )
 }
 _BY_NAME = {**_NUMBERS, "string": string, "double": _NUMBERS["float64"], "float": _NUMBERS["float32"]}
-globals().update(_NUMBERS)
 
-bool = _NUMBERS["bool"]  # noqa: A001 -- TensorFlow's name.
+bool = _NUMBERS["bool"]
 int8, int16, int32, int64 = (_NUMBERS[name] for name in ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64 = (_NUMBERS[name] for name in ("uint8", "uint16", "uint32", "uint64"))
 float16, float32, float64 = (_NUMBERS[name] for name in ("float16", "float32", "float64"))

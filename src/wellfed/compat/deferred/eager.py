@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed.compat.deferred.dtypes import DType, as_dtype
 from wellfed.compat.deferred.graph import Tensor
 from wellfed.compat.deferred.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class EagerTensor(np.ndarray[Any, Any]):

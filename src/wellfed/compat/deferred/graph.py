@@ -130,7 +130,7 @@ class Tensor:
     def __float__(self) -> float:
         raise TypeError(f"{self.name!r} has no value before a run")
 
-    __int__ = __index__ = __float__  # type: ignore[assignment]  # All raise.
+    __int__ = __index__ = __float__
 
     def __hash__(self) -> int:
         return id(self)
@@ -150,6 +150,7 @@ class Graph:
 
     def __init__(self) -> None:
         self.seed: int | None = None
+        self.tracing = False  # Whether a function is being traced: then random numbers wait for the run, too.
         self._operations: dict[str, Operation] = {}
         self._names: dict[str, int] = {}
         self._collections: dict[str, list[Any]] = {}
@@ -336,5 +337,12 @@ def default_session(session: Any = None) -> Any:
 
 
 def _graph_of(inputs: Sequence[Tensor]) -> Graph:
-    """Gives the inputs' graph, or the default one where there are none."""
-    return inputs[0].graph if inputs else get_default_graph()
+    """Gives the inputs' graph, or the default one where there are none.
+
+    Raises:
+      ValueError: The inputs are of different graphs.
+    """
+    graphs = {tensor.graph for tensor in inputs}
+    if len(graphs) > 1:
+        raise ValueError(f"{inputs[1]!r} must be from the same graph as {inputs[0]!r}")
+    return graphs.pop() if graphs else get_default_graph()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -35,7 +35,9 @@ class Call:
       function: On values.
       args: Its arguments; tensors stand where the inputs' values go.
       kwargs: The same, by name.
-      style: "rows" calls it for each row; "elementwise" once for all; or a function that does it by columns.
+      style: "rows" calls it for each row, "random" with a generator of the row's own, "elementwise" once for all,
+        "picture" once where only the first argument has rows, since it works on the last three dimensions; or a
+        function `(call, inputs, columns, count)` that gives the column, or None for row by row.
       many: Whether it gives a list or tuple of values.
     """
 
@@ -45,21 +47,35 @@ class Call:
     style: Any
     many: bool
 
-    def bind(self, inputs: tuple[Tensor, ...]) -> Function:
-        """Gives the function of the inputs' values alone."""
+    def bind(self, inputs: tuple[Tensor, ...], *, first: bool = False) -> Function:
+        """Gives the function of the inputs' values alone; with `first`, of one more argument in front of them."""
         flat = not self.kwargs and not any(isinstance(arg, list | tuple | dict) for arg in self.args)
         if flat and all(isinstance(arg, Tensor) for arg in self.args) and len(set(self.args)) == len(self.args):
             return self.function
 
         def call(*values: Any) -> Any:
+            front, values = values[:first], values[first:]
             by_tensor = dict(zip(inputs, values, strict=True))
             args = map_tree(lambda leaf: by_tensor[leaf] if isinstance(leaf, Tensor) else leaf, self.args)
             kwargs = map_tree(lambda leaf: by_tensor[leaf] if isinstance(leaf, Tensor) else leaf, self.kwargs)
-            return self.function(*args, **kwargs)
+            return self.function(*front, *args, **kwargs)
 
         return call
 
 
+class Lifted(Protocol):
+    """A function of values or tensors; `__wrapped__` is the one on values alone."""
+
+    __wrapped__: Function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Gives a value at once, or a tensor where one is among the arguments."""
+
+
+@overload
+def lifted(function: Function, *, style: Any = ..., static: Function | None = ...) -> Lifted: ...
+@overload
+def lifted(*, style: Any = ..., static: Function | None = ...) -> Callable[[Function], Lifted]: ...
 def lifted(function: Function | None = None, *, style: Any = "rows", static: Function | None = None) -> Any:
     """Makes a function on values one that defers itself where an argument is a tensor.
 
@@ -78,17 +94,6 @@ def lifted(function: Function | None = None, *, style: Any = "rows", static: Fun
         return defer(function, args, kwargs, name=name, style=style, static=static)
 
     return face
-
-
-def always(face: Any, style: Any = "rows", static: Function | None = None) -> Any:
-    """Gives the twin of a lifted function under a name of TensorFlow 1: it defers itself whatever it is given."""
-    function = face.__wrapped__
-
-    @functools.wraps(function)
-    def twin(*args: Any, name: str | None = None, **kwargs: Any) -> Any:
-        return defer(function, args, kwargs, name=name, style=style, static=static)
-
-    return twin
 
 
 def defer(

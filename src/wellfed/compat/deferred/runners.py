@@ -1,15 +1,18 @@
-"""Queue runners of the deferred graph: in each session a runner of the queues room that runs the session's operations."""
+"""Queue runners of the deferred graph: each session has a runner of the queues room that runs its operations."""
 
 from __future__ import annotations
 
-import threading
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wellfed import errors, queues
 from wellfed.compat.deferred.graph import Graph, default_session, get_default_graph
-from wellfed.compat.deferred.session import Session
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Sequence
+
+    from wellfed.compat.deferred.session import Session
 
 QUEUE_RUNNERS = "queue_runners"
 
@@ -42,7 +45,9 @@ class QueueRunner:
     ) -> None:
         del import_scope
         if queue_runner_def is not None:
-            raise ValueError("wellfed.compat reads no QueueRunnerDef: make the QueueRunner from its queue and operations")
+            raise ValueError(
+                "wellfed.compat reads no QueueRunnerDef: make the QueueRunner from its queue and operations"
+            )
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
         self.queue, self.enqueue_ops = queue, list(enqueue_ops)
@@ -72,7 +77,9 @@ class QueueRunner:
 
         ops = [session.make_callable(op) for op in self.enqueue_ops]
         behind = self.queue.in_session(session)
-        return queues.QueueRunner(behind, ops, run(self.close_op), run(self.cancel_op), self.queue_closed_exception_types)
+        return queues.QueueRunner(
+            behind, ops, run(self.close_op), run(self.cancel_op), self.queue_closed_exception_types
+        )
 
     def create_threads(
         self, sess: Session, coord: Any = None, daemon: bool = False, start: bool = False

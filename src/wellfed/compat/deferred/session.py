@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +16,9 @@ from wellfed import errors
 from wellfed.compat.deferred import graph as graphs
 from wellfed.compat.deferred.eager import EagerTensor, map_tree, plain
 from wellfed.compat.deferred.graph import Graph, Operation, Tensor
-from wellfed.compat.deferred.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 # What TensorFlow makes of the errors of Python code; the error itself is the cause.
 _KINDS: tuple[tuple[type[BaseException], type[errors.OpError]], ...] = (
@@ -59,7 +60,7 @@ class Run:
         self._deadline = time.monotonic() + timeout_in_ms / 1000 if timeout_in_ms > 0 else None
 
     def timeout(self) -> float | None:
-        """Gives how long an operation may still wait; None for ever. [s]"""
+        """Gives how long an operation may still wait, in seconds; None for ever."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def begin(self, values: dict[Tensor, Any]) -> dict[Tensor, Any]:
@@ -167,7 +168,7 @@ class Session:
         if isinstance(fetch, str | Tensor | Operation):
             return self.graph.as_graph_element(fetch)
         raise TypeError(
-            f"Fetch argument {fetch!r} has invalid type {type(fetch).__name__}, must be a tensor, an operation or a name"
+            f"Fetch argument {fetch!r} has invalid type {type(fetch).__name__}: a tensor, an operation or a name is due"
         )
 
     def _fed_tensors(self, feed_dict: dict[Any, Any]) -> list[tuple[Tensor, Any]]:
@@ -179,23 +180,14 @@ class Session:
         plan = self._plans.get(key)
         if plan is None:
             roots = [thing.op if isinstance(thing, Tensor) else thing for thing in wanted if thing not in fed]
-            plan = self._plans[key] = _in_order(roots, fed)
+            plan = self._plans[key] = in_order(roots, fed)
         return plan
 
     def compute(self, run: Run, plan: list[Operation], values: dict[Tensor, Any]) -> None:
         """Does the operations of a plan, and adds their values to those of the run."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
-        for op in plan:
-            try:
-                outputs = op.compute(run, *[values[tensor] for tensor in op.inputs])
-            except errors.OpError:
-                raise
-            except Exception as error:
-                raise _op_error(op, error) from error
-            for tensor, value in zip(op.outputs, outputs, strict=True):
-                if tensor not in values:  # Fed values stay.
-                    values[tensor] = value
+        run_plan(run, plan, values)
 
     # State.
 
@@ -243,17 +235,30 @@ class InteractiveSession(Session):
         graphs.push_session(self)
 
 
+def run_plan(run: Run, plan: Sequence[Operation], values: dict[Tensor, Any]) -> None:
+    """Does operations in order, and adds their values to those there are.
+
+    Raises:
+      OpError: An operation failed.
+    """
+    for op in plan:
+        try:
+            outputs = op.compute(run, *[values[tensor] for tensor in op.inputs])
+        except errors.OpError:
+            raise
+        except Exception as error:
+            raise op_error(error, op.name) from error
+        for tensor, value in zip(op.outputs, outputs, strict=True):
+            values.setdefault(tensor, value)  # Fed values stay.
+
+
 def op_error(kind_of: BaseException, name: str) -> errors.OpError:
     """Gives the `OpError` that TensorFlow would make of an error of Python code."""
     kind = next((mine for theirs, mine in _KINDS if isinstance(kind_of, theirs)), errors.UnknownError)
     return kind(None, name, f"{name}: {type(kind_of).__name__}: {kind_of}")
 
 
-def _op_error(op: Operation, error: BaseException) -> errors.OpError:
-    return op_error(error, op.name)
-
-
-def _in_order(roots: list[Operation], fed: frozenset[Tensor]) -> list[Operation]:
+def in_order(roots: list[Operation], fed: frozenset[Tensor]) -> list[Operation]:
     """Gives operations and all they need, each once, needs first; without recursion, as graphs may be deep."""
     order: dict[Operation, None] = {}
     stack = [(op, False) for op in reversed(roots)]
@@ -308,6 +313,3 @@ def _owned(value: Any) -> Any:
 
 def _given(leaf: Any) -> Any:
     return None if isinstance(leaf, Operation) else plain(leaf)
-
-
-__all__ = ["InteractiveSession", "Run", "RunOptions", "Session", "TensorShape", "op_error"]

@@ -9,10 +9,11 @@ import numpy as np
 
 from wellfed.columns import Bytes, Sparse
 from wellfed.compat.deferred.eager import eager, is_deferred, plain
+from wellfed.compat.deferred.graph import default_session
 from wellfed.compat.deferred.shapes import TensorShape
 
 # What a session gives for a sparse tensor.
-SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])  # noqa: PYI024 -- TF's own form.
+SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
 
 class SparseTensor:
@@ -57,8 +58,6 @@ class SparseTensor:
 
     def eval(self, feed_dict: dict[Any, Any] | None = None, session: Any = None) -> Any:
         """Gives the parts' values, in the default session where none is given."""
-        from wellfed.compat.deferred.graph import default_session
-
         return default_session(session).run(self, feed_dict)
 
     def __repr__(self) -> str:
