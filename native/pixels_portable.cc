@@ -40,7 +40,7 @@ void Store(const void* row, uint8_t* out, int64_t bytes, bool) {
 
 }  // namespace
 
-const RowKernels kPixelsPortable = {
+constexpr RowKernels kPixelsPortable = {
     .name = "portable",
     .available = [] { return true; },
     .blend_fixed = [](auto... arguments) { rows::BlendFixed(arguments...); },

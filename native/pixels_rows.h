@@ -156,6 +156,7 @@ WELLFED_INLINE void Round(float* row, float limit, int64_t count) {
     // In this order a NaN becomes 0, in vector code as well: each comparison with it is false.
     float value = row[i] > 0.0f ? row[i] : 0.0f;
     value = value < limit ? value : limit;
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): halves up, in the same arithmetic as vector code has.
     row[i] = static_cast<float>(static_cast<int32_t>(value + 0.5f));
   }
 }
@@ -164,7 +165,7 @@ WELLFED_INLINE void Scale(float* row, const float* scale, const float* bias, int
   for (int64_t i = 0; i < count; ++i) row[i] = row[i] * scale[i] + bias[i];
 }
 
-template <int kChannels, typename T>
+template <int64_t kChannels, typename T>
 WELLFED_INLINE void SplitBy(const T* row, T* planes, int64_t width, int64_t stride) {
   for (int64_t x = 0; x < width; ++x) {
     for (int64_t c = 0; c < kChannels; ++c) planes[c * stride + x] = row[x * kChannels + c];
