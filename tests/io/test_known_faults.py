@@ -89,7 +89,8 @@ def test_shards_of_every_name_are_found(tmp_path):
 
 def test_the_first_record_of_a_gzip_comes_before_the_file_is_inflated():
     generator = random.Random(0)
-    content = gzip.compress(frames([generator.randbytes(10_000) for _ in range(2000)]), 1)
+    record = np.zeros(1000, np.int64)
+    content = gzip.compress(_native.frame_records(generator.randbytes(12_000), record, record + 12_000), 0)
     source = FakeSource(content)
 
     run = Walker(StreamWindow(InflateStream(source, "GZIP"), block_bytes=1 << 16), "x").next_run(1)

@@ -253,20 +253,12 @@ def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
 def test_a_dead_worker_process_is_replaced(tmp_path, monkeypatch):
     processes = partial(LocalPool, processes=True)
     monkeypatch.setattr("wellfed.packing.api.LocalPool", lambda workers, **_: processes(workers))
-    pack(Dying(10, marker=str(tmp_path / "marker")), tmp_path / "out", name="tiny", shards=2, workers=2)
+    pack(
+        killed_pack.KillsItsProcess(10, marker=str(tmp_path / "marker")),
+        tmp_path / "out",
+        name="tiny",
+        shards=2,
+        workers=2,
+    )
 
     assert sorted(numbers(tmp_path / "out")) == list(range(10))
-
-
-@dataclass(frozen=True)
-class Dying(TinySource):
-    """Kills its worker process the first time item 3 is read."""
-
-    marker: str = ""
-
-    def load(self, index):
-        marker = Path(self.marker)
-        if index == 3 and not marker.exists():
-            marker.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().load(index)

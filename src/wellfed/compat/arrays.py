@@ -125,7 +125,16 @@ def expand_dims(input: Any, axis: int = 0) -> Any:
     return np.expand_dims(np.asarray(as_value(input)), int(axis))
 
 
-@lifted
+def _squeeze_static(input: Any, axis: Any = None, squeeze_dims: Any = None) -> Any:
+    sizes = input.shape.sizes
+    axis = axis if axis is not None else squeeze_dims
+    if sizes is None or (axis is None and None in sizes):
+        return input.dtype, None
+    gone = {int(a) % len(sizes) for a in np.atleast_1d(axis)} if axis is not None else set()
+    return input.dtype, [s for i, s in enumerate(sizes) if (i not in gone if gone else s != 1)]
+
+
+@lifted(static=_squeeze_static)
 def squeeze(input: Any, axis: Any = None, squeeze_dims: Any = None) -> Any:
     """Gives the same values without dimensions of size 1: all, or those of `axis`."""
     axis = axis if axis is not None else squeeze_dims

@@ -63,31 +63,40 @@ def _resize_static(images: Any, size: Any, method: Any) -> Any:
     return dtype_of(images) if _method(method) == "nearest" else float32, _sized(images, size)
 
 
+def resize_options(call: Call) -> tuple[tuple[int, int], str] | None:
+    """Gives size and method of a call of `resize`; None where it asks for more, or the size is not known."""
+    names = ("images", "size", "method", "preserve_aspect_ratio", "antialias")
+    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    kind = _method(given.get("method", "bilinear"))
+    more = given.get("preserve_aspect_ratio") or given.get("antialias")
+    if more or kind == "nearest" or is_deferred(given["size"]):
+        return None
+    return _pair(given["size"]), kind
+
+
 def _resize_rows(call: Call, inputs: Any, columns: Any, count: int) -> Any:
     """Resizes pictures of any size into the rows of one batch."""
     del inputs
-    images, size = columns[0], call.args[1] if len(call.args) > 1 else call.kwargs.get("size")
-    options = {
-        **dict(zip(("method", "preserve_aspect_ratio", "antialias"), call.args[2:], strict=False)),
-        **call.kwargs,
-    }
-    kind = _method(options.get("method", "bilinear"))
-    plain_options = not options.get("preserve_aspect_ratio") and not options.get("antialias")
-    if len(columns) != 1 or not isinstance(images, list) or not plain_options or kind == "nearest" or is_deferred(size):
+    found, images = resize_options(call), columns[0]
+    if found is None or len(columns) != 1 or not isinstance(images, list):
         return None
+    size, kind = found
     channels = images[0].shape[-1]
     fits = all(i.ndim == 3 and i.shape[2] == channels and i.dtype.name in pixels.SOURCES for i in images)
     if not fits or channels > 4:
         return None
-    out = np.empty((count, *_pair(size), channels), np.float32)
+    out = np.empty((count, *size, channels), np.float32)
     for at, picture in enumerate(images):
-        geometry = np.array([pixels.whole(picture.shape[0], picture.shape[1], _pair(size))], np.int64)
+        geometry = np.array([pixels.whole(picture.shape[0], picture.shape[1], size)], np.int64)
         pixels.run(picture[None], geometry, out[at : at + 1], out_type="float32", method=kind, rounded="float32")
     return out
 
 
-def _resize_kind(images: Any, size: Any, method: Any = "bilinear", *_: Any, **__: Any) -> Any:
-    return _resize_static(images, size, method)
+def _resize_kind(images: Any, size: Any, method: Any = "bilinear", preserve: Any = False, *_: Any, **more: Any) -> Any:
+    dtype, sizes = _resize_static(images, size, method)
+    if sizes is not None and (preserve or more.get("preserve_aspect_ratio")):
+        sizes = [*sizes[:-3], None, None, sizes[-1]]  # Fits into the size given.
+    return dtype, sizes
 
 
 @lifted(static=_resize_kind, style=_resize_rows)
@@ -129,7 +138,7 @@ def _nearest(pixels: Any, height: int, width: int, *, centre: float, corners: bo
         _places(have, want, centre, corners=corners)
         for have, want in zip(pixels.shape[-3:-1], (height, width), strict=True)
     )
-    pick = np.rint if corners else np.floor
+    pick = (lambda at: np.floor(at + 0.5)) if corners else np.floor  # Halves up, as roundf.
     rows, columns = (
         np.clip(pick(at), 0, have - 1).astype(int)
         for at, have in zip((rows, columns), pixels.shape[-3:-1], strict=True)

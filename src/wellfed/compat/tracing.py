@@ -24,6 +24,7 @@ from wellfed.compat.deferred.rows import Batch, Same
 from wellfed.compat.deferred.session import in_order, run_plan
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.deferred.sparse import SparseTensor
+from wellfed.compat.fusing import FusedPicture, fused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +99,7 @@ class Traced:
         wanted = [leaf for leaf in leaves(self.outputs) if isinstance(leaf, Tensor)]
         self._plan = in_order([tensor.op for tensor in wanted if tensor not in inputs], frozenset(inputs))
         self._by_columns = all(map(by_columns.can_run, self._plan))
+        self._steps = fused(self._plan, self.outputs) if self._by_columns else []
 
     def element(self, element: Any, rng: np.random.Generator | None = None) -> Any:
         """Gives what the function gives for one element."""
@@ -113,9 +115,13 @@ class Traced:
         if not self._by_columns:
             return self._row_by_row(columns, batch)
         values: dict[Tensor, Any] = dict(zip(self._inputs, map(_as_rows, given), strict=True))
-        for number, op in enumerate(self._plan):
-            made = by_columns.run(op, [values[tensor] for tensor in op.inputs], batch, number)
-            values.update(zip(op.outputs, made, strict=True))
+        for number, step in enumerate(self._steps):
+            inputs = [values[tensor] for tensor in step.inputs]
+            if isinstance(step, FusedPicture):
+                made: Any = step.run(inputs, batch)
+            else:
+                made = by_columns.run(step, inputs, batch, number)
+            values.update(zip(step.outputs, made, strict=True))
         return map_tree(
             lambda leaf: by_columns.as_column(values[leaf] if isinstance(leaf, Tensor) else Same(leaf), batch.count),
             self.outputs,

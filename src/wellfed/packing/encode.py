@@ -145,7 +145,8 @@ class EncodedItems:
         """Does with a bad item what was asked for."""
         key = self._key(row)
         if self._task.on_error == "raise":
-            raise _named(error, key) from error
+            named = _named(error, key)
+            raise named from (None if named is error else error)  # An error that is its own cause ties Dask in a knot.
         self.skipped.append(SkippedItem(key, _reason(error), self._task.split))
         if self._task.on_error == "quarantine":
             for name in self._task.work.names:  # Pictures are put aside as they came.

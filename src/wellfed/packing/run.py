@@ -134,9 +134,8 @@ def run_tasks(
             tick()
     except BaseException:  # Ctrl-C too: workers must not go on behind the user's back.
         stop()
-        for future in running:
-            future.cancel()
-        wait(running)
+        # Not all of them: a future that is cancelled is never done, with some executors.
+        wait([future for future in running if not future.cancel()])
         raise
 
 
