@@ -22,7 +22,7 @@ from wellfed.sources import Numpy, Source
 )
 @source_option("--label", metavar="NAME", help="The array that is the class: integers from 0.")
 def command(file: str | None, arrays: tuple[tuple[str, str], ...], label: str | None) -> Source:
-    r"""Pack the rows of the arrays in FILE, a .npy or .npz, into OUT: item i is row i of each.
+    """Pack the rows of the arrays in FILE, a .npy or .npz, into OUT: item i is row i of each.
 
     Arrays named x_train, x_test and the like are the splits of x. Pickles are not read.
 
