@@ -16,7 +16,7 @@
 
 // Clang before 16 knows the instructions only where the whole file may use them: CMakeLists.txt allows it
 // there.
-#if defined(_MSC_VER) || defined(__ARM_FEATURE_CRC32)
+#if (defined(_MSC_VER) && !defined(__clang__)) || defined(__ARM_FEATURE_CRC32)
 #define WELLFED_CRC32C_TARGET
 #elif defined(__clang__)
 #define WELLFED_CRC32C_TARGET __attribute__((target("crc")))
@@ -31,14 +31,6 @@ WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint64_t word) { return
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint32_t word) { return __crc32cw(crc, word); }
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint16_t word) { return __crc32ch(crc, word); }
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint8_t word) { return __crc32cb(crc, word); }
-
-inline void Prefetch(const uint8_t* address) {
-#if defined(_MSC_VER)
-  __prefetch(address);
-#else
-  __builtin_prefetch(address);
-#endif
-}
 
 bool Available() {
 #if defined(__APPLE__)

@@ -7,7 +7,9 @@
 
 #if defined(_MSC_VER)
 #include <intrin.h>
-#define WELLFED_CRC32C_TARGET
+#endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#define WELLFED_CRC32C_TARGET  // MSVC allows every instruction everywhere.
 #else
 #define WELLFED_CRC32C_TARGET __attribute__((target("sse4.2")))
 #endif
@@ -21,10 +23,6 @@ WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint64_t word) {
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint32_t word) { return _mm_crc32_u32(crc, word); }
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint16_t word) { return _mm_crc32_u16(crc, word); }
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint8_t word) { return _mm_crc32_u8(crc, word); }
-
-inline void Prefetch(const uint8_t* address) {
-  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0);
-}
 
 bool Available() {
 #if defined(_MSC_VER)

@@ -1,8 +1,9 @@
 // The loop around a CPU's CRC-32C instruction. The instruction takes 3 cycles but one can start every cycle,
 // so three neighbouring streams are summed at once and joined by a shift. The including file defines, inside
-// its own unnamed namespace: WELLFED_CRC32C_TARGET, the attribute that allows the instruction; Step(crc,
-// uint64_t / uint32_t / uint16_t / uint8_t), the instruction; Prefetch(address), which may point anywhere.
+// its own unnamed namespace: WELLFED_CRC32C_TARGET, the attribute that allows the instruction, and Step(crc,
+// uint64_t / uint32_t / uint16_t / uint8_t), the instruction.
 #include "crc32c_impl.h"
+#include "prefetch.h"
 #include "wire.h"
 
 namespace wellfed {
@@ -34,7 +35,11 @@ WELLFED_CRC32C_TARGET inline uint32_t ThreeStreams(uint32_t crc, const uint8_t* 
 WELLFED_CRC32C_TARGET uint32_t Extend(uint32_t crc, const uint8_t* data, size_t size) {
   crc = ~crc;
   for (; size >= 3 * kLongStream; data += 3 * kLongStream, size -= 3 * kLongStream) {
-    for (size_t line = 0; line < 3 * kLongStream; line += 64) Prefetch(data + kPrefetchAhead + line);
+    // As a number: a pointer must not leave its array, and this one may.
+    const auto ahead = reinterpret_cast<uintptr_t>(data) + kPrefetchAhead;
+    for (size_t line = 0; line < 3 * kLongStream; line += 64) {
+      Prefetch(reinterpret_cast<const void*>(ahead + line));
+    }
     crc = ThreeStreams<kLongStream>(crc, data, kLongShift, kLongShift2);
   }
   for (; size >= 3 * kShortStream; data += 3 * kShortStream, size -= 3 * kShortStream) {

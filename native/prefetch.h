@@ -1,23 +1,23 @@
-// Asks for memory ahead of its use.
+// A hint to bring memory into the cache.
 #ifndef WELLFED_PREFETCH_H_
 #define WELLFED_PREFETCH_H_
 
-#if defined(_MSC_VER) && !defined(__clang__) && defined(_M_X64)
+#include <cstdint>
+
+#if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif
 
 namespace wellfed {
 
-// Any address may be given, also one that is not mapped.
+// `address` may point anywhere: where nothing is mapped, nothing happens.
 inline void Prefetch(const void* address) {
-#if defined(_MSC_VER) && !defined(__clang__)
-#if defined(_M_X64)
-  _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
-#else
-  __prefetch(address);
-#endif
-#else
+#if !defined(_MSC_VER) || defined(__clang__)
   __builtin_prefetch(address);
+#elif defined(_M_ARM64)
+  __prefetch(address);
+#else
+  _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
 #endif
 }
 

@@ -28,8 +28,10 @@ _ROOMS = {
         "parse_single_example",
     ),
     "image": (),
+    "queues": (),
     "datasets": (),
     "sources": (),
+    "summary": (),
     "packing": ("pack",),
     "feed": ("TFRecordDataset", "from_arrays", "open"),
 }

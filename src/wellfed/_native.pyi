@@ -80,18 +80,10 @@ def permute_apply(
     Where the permutation of [0, n) that `key` picks takes each of `values`.
     """
 
-def guard_mapping(buffer: Buffer | numpy.ndarray) -> None:
-    """
-    Keeps the process alive when the file behind `buffer`, a read-only mapping, is cut: its missing pages become
-    zeros. Keeps no reference; call unguard_mapping before the mapping is closed. Does nothing on Windows.
-    """
-
-def unguard_mapping(buffer: Buffer | numpy.ndarray) -> None:
-    """Ends the guard of `buffer`; does nothing where there is none."""
-
 def mapping_was_cut(buffer: Buffer | numpy.ndarray) -> bool:
     """
-    True where a page of the guarded `buffer` could not be read; it and all that follow are zeros since.
+    True where a page of `buffer`, the whole of what map_file gave, could not be read; it and all that follow
+    are zeros since.
     """
 
 def map_file(descriptor: int, size: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
@@ -244,6 +236,17 @@ class ShardSet:
         Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end to
         end, or (None, error) as `parse`.
         """
+
+def read_files(
+    folder: bytes,
+    names: Buffer | numpy.ndarray,
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], int]:
+    """
+    Reads whole files, `folder` + "/" + the bytes of `names` from starts[i] to starts[i + 1], of `sizes` bytes each,
+    into one array. Returns it, and how many were read before the first that could not be or had another size.
+    """
 
 def encode_examples(columns: dict, rows: int, framed: bool) -> tuple:
     """

@@ -22,8 +22,23 @@
     ├── PlanError (ValueError)            a verb that its data set cannot answer
     ├── StateError (ValueError)           a saved state of another plan, or of other files
     ├── StageError (RuntimeError)         a user's function failed on an element
-    ├── OpError (Exception)               TensorFlow's errors of queues and sessions
-    │   ├── CancelledError, OutOfRangeError, AbortedError, DeadlineExceededError, InvalidArgumentError, ...
+    ├── OpError                           TensorFlow's errors of queues, readers and sessions
+    │   ├── CancelledError (1)                a call was given up, or its queue is closed
+    │   ├── UnknownError (2)                  an error that has no name of its own
+    │   ├── InvalidArgumentError (3, ValueError)
+    │   ├── DeadlineExceededError (4, TimeoutError)
+    │   ├── NotFoundError (5, FileNotFoundError)
+    │   ├── AlreadyExistsError (6, FileExistsError)
+    │   ├── PermissionDeniedError (7, PermissionError)
+    │   ├── ResourceExhaustedError (8)
+    │   ├── FailedPreconditionError (9)       a variable or an iterator that was not initialised
+    │   ├── AbortedError (10)
+    │   ├── OutOfRangeError (11)              a closed queue without enough elements; the end of an input
+    │   ├── UnimplementedError (12, NotImplementedError)
+    │   ├── InternalError (13)
+    │   ├── UnavailableError (14)
+    │   ├── DataLossError (15)                a damaged record met by a reader
+    │   └── UnauthenticatedError (16)
     └── MissingExtraError (ImportError)   an optional package is not installed
 
 Each class keeps its facts in fields that equal `args`, so it survives pickling; `__str__` makes the sentence.
@@ -298,6 +313,134 @@ class StageError(WellfedError, RuntimeError):
     def __str__(self) -> str:
         at = f"row {self.row}" + (f" ({self.record})" if self.record else "")
         return f"{self.stage} failed at {at}: {self.error}"
+
+
+# --- TensorFlow's errors of queues, readers and sessions -------------------------------------------
+
+
+class OpError(WellfedError):
+    """The root of the errors that carry TensorFlow's names and codes.
+
+    Made as TensorFlow's own are, `OutOfRangeError(None, None, "no more")`, so that code that raises them runs.
+    Where a producer failed, its error is the `__cause__` of what the consumer sees.
+
+    Attributes:
+      node_def: Always None; kept for TensorFlow's order of arguments.
+      op: Name of the queue or operation; None where there is none.
+      message: What was found and what was due.
+      code: The canonical number of the kind of error, such as 11 for `OutOfRangeError`.
+    """
+
+    code: int = 2
+
+    def __init__(self, node_def: object, op: object, message: str) -> None:
+        super().__init__()  # Without arguments: an OSError among the parents would take them for errno and file.
+        self.args = (node_def, op, message)
+        self.node_def, self.op, self.message = node_def, op, message
+
+    @property
+    def error_code(self) -> int:
+        """`code`, under the name that TensorFlow gives it."""
+        return self.code
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class CancelledError(OpError):
+    """A call was given up: its queue was closed before it was served, or its session was."""
+
+    code = 1
+
+
+class UnknownError(OpError):
+    """An error that has no name of its own here, such as one that a user's function raised."""
+
+    code = 2
+
+
+class InvalidArgumentError(OpError, ValueError):
+    """A value that does not fit, such as an element of another shape than its queue's."""
+
+    code = 3
+
+
+class DeadlineExceededError(OpError, TimeoutError):
+    """A blocking call was not served within its timeout; what it had taken is back in its queue."""
+
+    code = 4
+
+
+class NotFoundError(OpError, FileNotFoundError):
+    """A file or a name that does not exist."""
+
+    code = 5
+
+
+class AlreadyExistsError(OpError, FileExistsError):
+    """Something that was to be made exists already."""
+
+    code = 6
+
+
+class PermissionDeniedError(OpError, PermissionError):
+    """A file that may not be read or written."""
+
+    code = 7
+
+
+class ResourceExhaustedError(OpError):
+    """Memory, disk or another resource has run out."""
+
+    code = 8
+
+
+class FailedPreconditionError(OpError):
+    """Something was used before it was ready, such as a variable without a value."""
+
+    code = 9
+
+
+class AbortedError(OpError):
+    """An operation was broken off because another one interfered."""
+
+    code = 10
+
+
+class OutOfRangeError(OpError):
+    """The end of an input: a closed queue holds fewer elements than were asked for, or the epochs are over."""
+
+    code = 11
+
+
+class UnimplementedError(OpError, NotImplementedError):
+    """An operation that does not exist for its arguments."""
+
+    code = 12
+
+
+class InternalError(OpError):
+    """A fault of the library itself."""
+
+    code = 13
+
+
+class UnavailableError(OpError):
+    """A service that does not answer at the moment."""
+
+    code = 14
+
+
+class DataLossError(OpError):
+    """A damaged or truncated record, met by a reader."""
+
+    code = 15
+
+
+class UnauthenticatedError(OpError):
+    """A request without valid credentials."""
+
+    code = 16
 
 
 # --- Optional packages ---------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The two kinds of folder do the same."""
 
 import pytest
+
 from wellfed.datasets.folder import open_folder
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from wellfed.datasets import Manifest, Scalar, Schema, Shard, open_dataset
 from wellfed.datasets.folder import open_folder
 from wellfed.datasets.manifest import MANIFEST, pointer_to_json
@@ -69,6 +70,7 @@ def test_a_folder_of_bare_files_says_how_to_open_them(tmp_path):
 def test_a_pack_that_has_not_ended_is_no_data_set(tmp_path):
     (tmp_path / ".wellfed" / "pack").mkdir(parents=True)
     (tmp_path / ".wellfed" / "pack" / "plan.json").touch()
+    (tmp_path / "dataset_info.json").write_text("{}")
 
     with pytest.raises(DatasetError, match="is not whole yet"):
         open_dataset(tmp_path)

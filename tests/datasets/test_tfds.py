@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from wellfed.datasets import (
     ByteString,
     ClassLabel,
@@ -217,7 +218,10 @@ AUDIO = {"featuresDict": {"features": {"x": {"pythonClassName": "a.Audio", "audi
 BAD = {
     "no JSON": ({"dataset_info": "{"}, "is no JSON"),
     "another format": ({"dataset_info": json.dumps(INFO | {"fileFormat": "array_record"})}, "array_record shards"),
-    "a split without a name": ({"dataset_info": json.dumps(INFO | {"splits": [{"shardLengths": ["1"]}]})}, "is damaged"),
+    "a split without a name": (
+        {"dataset_info": json.dumps(INFO | {"splits": [{"shardLengths": ["1"]}]})},
+        "is damaged",
+    ),
     "a feature that is not known": ({"features": json.dumps(AUDIO)}, 'feature "x": a.Audio is not supported'),
     "a feature of no kind": ({"features": "[]"}, "expected a JSON object"),
 }
@@ -232,7 +236,7 @@ def test_damaged_metadata_says_what_is_wrong(tmp_path, files, message):
 def test_a_missing_features_file_says_which_tfds_writes_it(tmp_path):
     (zoo_with(tmp_path) / "features.json").unlink()
 
-    with pytest.raises(DatasetError, match="4.0 and later write it"):
+    with pytest.raises(DatasetError, match=r"4\.0 and later write it"):
         open_dataset(tmp_path)
 
 

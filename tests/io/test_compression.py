@@ -7,11 +7,12 @@ import gzip
 import random
 import tracemalloc
 import zlib
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record_files import FakeSource, frame, frames
+from record_files import FakeSource, frame, frames, run_payloads
 
 from wellfed.errors import CompressionError, NotTFRecordError, TruncatedRecordError, WellfedError
 from wellfed.io import Records, TFRecordReader, TFRecordWriter
@@ -106,13 +107,24 @@ def test_noise_read_as_gzip_says_how_it_begins():
 def test_members_may_be_many_empty_or_cut_inside_a_record(write, kind, cuts):
     compress = gzip.compress if kind == "GZIP" else zlib.compress
     bounds = [0, *cuts, len(PLAIN)]
-    content = b"".join(compress(PLAIN[a:b]) for a, b in zip(bounds, bounds[1:], strict=False))
+    content = b"".join(compress(PLAIN[a:b]) for a, b in pairwise(bounds))
 
     path = write(content)
 
     assert list(TFRecordReader(path)) == PAYLOADS
     assert Records(path)[:].to_list() == PAYLOADS
     assert [Records(path)[i] for i in range(len(PAYLOADS))] == PAYLOADS
+
+
+def test_many_tiny_members_take_no_longer_than_their_bytes():
+    source = FakeSource(gzip.compress(frame(b"tiny")) * 20_000)
+    walker, count = Walker(StreamWindow(InflateStream(source, "GZIP")), "x"), 0
+
+    while (run := walker.next_run()) is not None:
+        count += len(run)
+
+    assert count == 20_000
+    assert source.reads < 2 * (source.size // (256 << 10) + 2)
 
 
 def test_a_second_zlib_stream_is_read_where_tensorflow_ignores_it(write):
@@ -217,7 +229,7 @@ def test_bytes_after_the_end_are_reported_after_all_records(write):
     reader = TFRecordReader(write(gzip.compress(PLAIN) + b"\0" * 512))
     found = []
 
-    with pytest.raises(CompressionError, match="512 bytes from byte .* of the file on are no GZIP member") as caught:
+    with pytest.raises(CompressionError, match=r"512 bytes from byte .* of the file on are no GZIP member") as caught:
         found.extend(iter(reader))
 
     assert caught.value.path == reader.path
@@ -290,13 +302,12 @@ def test_members_cut_anywhere_and_read_in_any_blocks_give_the_same_records(paylo
     kind = data.draw(st.sampled_from(["GZIP", "ZLIB"]))
     compress = gzip.compress if kind == "GZIP" else zlib.compress
     bounds = [0, *cuts, len(plain)]
-    content = b"".join(compress(plain[a:b]) for a, b in zip(bounds, bounds[1:], strict=False))
+    content = b"".join(compress(plain[a:b]) for a, b in pairwise(bounds))
     window = StreamWindow(InflateStream(FakeSource(content), kind), block_bytes=data.draw(st.integers(1, 90)))
     walker, found = Walker(window, "x"), []
 
     while (run := walker.next_run()) is not None:
-        ends = run.offsets.tolist()
-        found += [run.block[a + 12 : b - 4].tobytes() for a, b in zip(ends, ends[1:], strict=False)]
+        found += run_payloads(run)
 
     assert found == payloads
     assert len(window.members) == len(bounds) - 1

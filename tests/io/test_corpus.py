@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from wellfed import summary
 from wellfed.errors import CompressionError, CorruptRecordError, NotTFRecordError, RecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
+from wellfed.summary import files as summary
 
 CORPUS = Path(__file__).parent.parent / "data" / "corpus"
 EXPECTED = json.loads((CORPUS / "EXPECTED.json").read_text())["files"]

@@ -6,13 +6,13 @@ import gzip
 from dataclasses import astuple
 
 import pytest
-from record_files import FakeSource, frame, frames, starts
+from record_files import FakeSource, frame, frames, run_payloads, starts
 
-from wellfed import summary
 from wellfed.errors import CorruptRecordError, RecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
 from wellfed.io.streams import PlainStream, StreamWindow
 from wellfed.io.walk import Walker
+from wellfed.summary import files as summary
 
 PAYLOADS = [b"", b"a", b"bc", b"", b"0123456789abcdef" * 2, b"\0" * 9, b"\xff" * 13, b"wellfed", b"\x10" * 5, b"end"]
 FILE = frames(PAYLOADS)
@@ -50,8 +50,7 @@ def walk_blocks(content: bytes, block_bytes: int) -> tuple[list[bytes], list[tup
     walker = Walker(StreamWindow(PlainStream(FakeSource(content)), block_bytes=block_bytes), "x", on_damage="skip")
     found = []
     while (run := walker.next_run()) is not None:
-        ends = run.offsets.tolist()
-        found += [run.block[a + 12 : b - 4].tobytes() for a, b in zip(ends, ends[1:], strict=False)]
+        found += run_payloads(run)
     return found, [astuple(damage)[1:] for damage in walker.damage]
 
 
@@ -81,8 +80,10 @@ class Ways:
 
     def _check_others(self, found: list[bytes], damage: list[tuple]) -> None:
         path = str(self._path)
-        for threads in (1, 2):
-            report = summary.verify_file(path, threads=threads)
+        for threads, part_bytes in ((1, 32 << 20), (2, 90)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(summary, "_PART_BYTES", part_bytes)
+                report = summary.verify_file(path, threads=threads)
             assert (report.records, report.payload_bytes) == (len(found), sum(map(len, found)))
             assert [astuple(one)[1:] for one in report.damage] == damage
         records = Records(path, on_damage="skip")

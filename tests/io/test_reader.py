@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gc
 import gzip
+import os
 import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from record_files import FakeSource, frame, frames, starts
+from record_files import FakeSource, frame, frames, run_payloads, starts
 
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, FileChangedError, NotTFRecordError, TruncatedRecordError
-from wellfed.io import TFRecordReader
+from wellfed.io import RecordIndex, TFRecordReader
 from wellfed.io.streams import PlainStream, StreamWindow
 from wellfed.io.walk import Walker
 
@@ -120,6 +121,15 @@ def test_a_file_that_does_not_exist_is_an_error_that_names_it(tmp_path):
         list(TFRecordReader(tmp_path / "nowhere.tfrecord"))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_a_pipe_is_refused_and_not_taken_for_an_empty_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    for read in (lambda: list(TFRecordReader(tmp_path / "pipe")), lambda: RecordIndex.for_file(tmp_path / "pipe")):
+        with pytest.raises(OSError, match="pipe is a pipe or device; records are read from files"):
+            read()
+
+
 def test_a_folder_is_an_error(tmp_path):
     with pytest.raises(OSError, match="directory"):
         list(TFRecordReader(tmp_path))
@@ -166,6 +176,29 @@ def test_each_iteration_starts_at_the_beginning(write):
     assert list(first) == [b"b"]
 
 
+def test_an_iteration_sees_the_file_as_it_is_when_it_starts(write):
+    path = write(frames([b"a", b"b"]))
+    reader = TFRecordReader(path)
+    assert list(reader) == [b"a", b"b"]
+
+    for payloads in ([b"a", b"b", b"c"], [b"x"], []):
+        path.unlink()
+        path.write_bytes(frames(payloads))
+        assert list(reader) == payloads
+    path.write_bytes(gzip.compress(frames([b"packed"])))
+    assert list(reader) == [b"packed"]
+
+
+def test_a_file_that_grew_is_read_to_its_new_end(write):
+    path = write(frames([b"a"]))
+    reader = TFRecordReader(path)
+    assert list(reader) == [b"a"]
+    with path.open("ab") as file:
+        file.write(frames([b"b"]))
+
+    assert list(reader) == [b"a", b"b"]
+
+
 def test_without_check_crc_a_damaged_payload_goes_unnoticed_but_not_a_header(write):
     content = bytearray(frames([b"foo", b"bar"]))
     content[13] ^= 1
@@ -197,12 +230,12 @@ def test_an_unknown_policy_is_refused_when_given():
 
 
 def test_an_unknown_compression_is_refused_when_given():
-    with pytest.raises(ValueError, match='must be None .*, "", "GZIP" or "ZLIB", got \'SNAPPY\''):
+    with pytest.raises(ValueError, match=r'must be None .*, "", "GZIP" or "ZLIB", got .SNAPPY.'):
         TFRecordReader("x", "SNAPPY")
 
 
 def test_a_file_that_is_cut_while_it_is_read_gives_an_error_and_the_process_lives(write):
-    path = write(frames([bytes(5000)] * 2000))
+    path = write(frame(bytes(5000)) * 2000)
     batches = TFRecordReader(path).read_batches(100)
     next(batches)
     with path.open("r+b") as file:
@@ -224,7 +257,7 @@ def test_a_file_that_is_replaced_by_a_damaged_one_is_told_apart_from_damage(writ
 
 def test_another_format_is_named(write):
     with pytest.raises(NotTFRecordError, match="this is a zip archive, not a TFRecord file"):
-        list(TFRecordReader(write(b"PK\x03\x04" + bytes(60))))
+        list(TFRecordReader(write(b"PK\x03\x04\x14" + bytes(60))))
 
 
 def test_another_format_inside_gzip_is_named(write):
@@ -240,9 +273,8 @@ def test_a_stream_in_blocks_of_any_size_gives_every_record(payloads, block_bytes
     walker, found, at = Walker(window, "x"), [], []
 
     while (run := walker.next_run()) is not None:
-        ends = run.offsets.tolist()
-        found += [run.block[a + 12 : b - 4].tobytes() for a, b in zip(ends, ends[1:], strict=False)]
-        at += [run.base + a for a in ends[:-1]]
+        found += run_payloads(run)
+        at += (run.offsets[:-1] + run.base).tolist()
 
     assert found == payloads
     assert at == starts(payloads)[:-1]

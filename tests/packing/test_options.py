@@ -1,9 +1,12 @@
 """Options are checked when they are made."""
 
 import json
+from dataclasses import fields
 
 import pytest
+
 from wellfed.packing import PackOptions, PictureOptions
+from wellfed.packing.options import PackFields
 
 REFUSED = {
     "name that is no word": ({"name": "a b"}, "letters, digits"),
@@ -49,10 +52,20 @@ def test_a_picture_option_that_cannot_be_is_refused(options, message):
 
 @pytest.mark.parametrize(
     ("options", "changes"),
-    [({}, False), ({"check": True}, False), ({"fields": ("format",)}, False), ({"resize": 9}, True), ({"exif": "apply"}, True)],
+    [
+        ({}, False),
+        ({"check": True}, False),
+        ({"fields": ("format",)}, False),
+        ({"resize": 9}, True),
+        ({"exif": "apply"}, True),
+    ],
 )
 def test_only_options_that_change_pixels_are_work_for_processes(options, changes):
     assert PictureOptions(**options).changes_pixels == changes
+
+
+def test_the_keyword_arguments_of_pack_are_the_fields_of_its_options():
+    assert list(PackFields.__annotations__) == [field.name for field in fields(PackOptions)]
 
 
 def test_options_are_json():

@@ -3,12 +3,13 @@
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from hashlib import sha256
 from multiprocessing import get_context
 
 import pytest
 from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
+
+from wellfed import _native
 from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.io import RecordIndex, Records, TFRecordReader
@@ -49,7 +50,7 @@ def test_the_manifest_counts_measures_and_hashes_each_shard(tmp_path):
     assert [shard.records for shard in shards] == [4, 5]
     for shard in shards:
         content = (tmp_path / shard.file).read_bytes()
-        assert (shard.bytes, shard.sha256) == (len(content), sha256(content).hexdigest())
+        assert (shard.bytes, shard.crc32c) == (len(content), f"{_native.crc32c(content):08x}")
 
 
 def test_every_shard_has_its_index_beside_it(tmp_path):
@@ -130,6 +131,20 @@ def test_a_pattern_that_gives_no_names_is_refused_before_anything_is_written(tmp
         pack(TinySource(9), tmp_path / "out", name="t", shards=2, layout="plain", name_pattern=pattern)
 
     assert not (tmp_path / "out").exists()
+
+
+def test_a_list_of_mappings_is_packed_as_it_is(tmp_path):
+    pack([{"number": n, "text": f"row {n}"} for n in range(9)], tmp_path, name="rows", shuffle=False)
+
+    assert numbers(tmp_path) == list(range(9))
+    assert columns(tmp_path, "train")["text"].to_list() == [f"row {n}".encode() for n in range(9)]
+
+
+def test_an_iterable_without_a_length_is_spooled_and_shuffled(tmp_path):
+    pack(({"number": n} for n in range(30)), tmp_path, name="rows")
+
+    assert sorted(numbers(tmp_path)) == list(range(30))
+    assert numbers(tmp_path) != list(range(30))
 
 
 # --- What is there already -----------------------------------------------------------------------
@@ -283,7 +298,9 @@ def test_a_plan_writes_nothing_and_says_what_would_be(tmp_path):
     pack(TinySource(30), tmp_path / "out", name="tiny", split=SPLIT, shards=2)
 
     dataset = open_dataset(tmp_path / "out")
-    assert {name: split.items for name, split in plan.splits.items()} == {n: s.records for n, s in dataset.splits.items()}
+    assert {name: split.items for name, split in plan.splits.items()} == {
+        n: s.records for n, s in dataset.splits.items()
+    }
     assert plan.splits["train"].shards == [shard.file for shard in dataset.manifest.splits["train"]]
     assert sum(plan.splits["train"].classes.values()) == plan.splits["train"].items
 

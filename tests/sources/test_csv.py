@@ -210,7 +210,7 @@ BAD = {
     "a quote within": ('a,b\n1,"2"x\n', {}, "line 2 is no CSV: ',' expected after '\"'"),
     "Latin-1": ("a,b\n1,é\n".encode("latin-1"), {}, "line 2 is no UTF-8: it holds the byte 0xe9"),
     "UTF-16": ("a,b\n1,2\n".encode("utf-16"), {}, "is no CSV but bytes of no known kind"),
-    "gzip": (b"\x1f\x8b\x08abc", {}, "is no CSV but gzip"),
+    "gzip": (b"\x1f\x8b\x08abc", {}, "is no CSV but GZIP"),
     "old line ends": ("a,b\r1,2\r", {}, "line 1 is no CSV: new-line character seen in unquoted field"),
     "gaps in large integers": ("k,a\nk,16777217\nk,\n", {}, "column 'a' has empty cells, and integers up to 16777217"),
     "gaps in booleans": ("k,a\nk,true\nk,\n", {}, "column 'a' has empty cells among true and false"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import pickle
 import struct
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from wellfed.datasets import ClassLabel, Image
-from wellfed.errors import SourceError
+from wellfed.errors import FileChangedError, SourceError
 from wellfed.sources import Mnist, Skipped
 
 # Of the pixels alone: zcat t10k-images-idx3-ubyte.gz | tail -c +17 | sha256sum
@@ -85,7 +86,7 @@ def test_train_and_test_follow_each_other(make_files):
 
     listing = Mnist(make_files({**SMALL, **test})).listing()
 
-    assert [listing.key(at) for at in (0, 3)] == ["test/0", "train/0"]
+    assert [listing.key(at) for at in (0, 3)] == ["train/0", "test/0"]
     assert listing.split_ids.tolist() == [0, 0, 0, 1, 1, 1]
 
 
@@ -116,6 +117,17 @@ def test_it_pickles_without_its_data(digits_source):
 
     assert len(pickle.dumps(digits_source)) < 50 * 10_000
     assert np.array_equal(again.load(17)["image"], digits_source.load(17)["image"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a mapped file cannot be cut there")
+def test_a_file_that_is_cut_after_listing_gives_an_error(make_files):
+    root = make_files({**SMALL, "train-images-idx3-ubyte": images(3, 100, 100)})
+    source = Mnist(root)
+    source.listing()
+    os.truncate(root / "train-images-idx3-ubyte", 5_000)
+
+    with pytest.raises(FileChangedError, match="was cut from 30016 to 5000 bytes"):
+        source.load(2)
 
 
 def test_a_file_with_fewer_images_than_listed_gives_an_error(make_files):
@@ -186,7 +198,7 @@ def test_labels_beyond_the_names_are_refused(make_files):
 
 
 def test_files_cut_by_hand_whose_header_claims_more_are_refused(corpus):
-    with pytest.raises(SourceError, match=r"holds 5 bytes of data; its header \(10000,\) says 10000"):
+    with pytest.raises(SourceError, match=r"holds 5 bytes of data; its header \(60000,\) says 60000"):
         Mnist(corpus / "mnist/hf_fashion_5").listing()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 
 import numpy as np
@@ -57,3 +58,8 @@ class FakeSource:
 
     def close(self) -> None:
         pass
+
+
+def run_payloads(run) -> list[bytes]:
+    """The payloads of a run of records."""
+    return [run.block[start + 12 : end - 4].tobytes() for start, end in itertools.pairwise(run.offsets.tolist())]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wellfed.errors import WellfedError
+from wellfed.errors import RecordError, WellfedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +72,7 @@ class App(LazyGroup):
             ctx.exit(_INTERRUPTED)
         except (WellfedError, OSError) as error:
             self._tell(ctx, error, sentence(error))
-            ctx.exit(COULD_NOT_RUN)
+            ctx.exit(FOUND_SOMETHING if isinstance(error, RecordError) else COULD_NOT_RUN)
         except Exception as error:  # noqa: BLE001 -- the last line of defence; --debug shows all of it.
             self._tell(ctx, error, f"this is a bug in wellfed: {type(error).__name__}: {error} (--debug shows more)")
             ctx.exit(OUR_BUG)
@@ -107,7 +107,7 @@ def sentence(error: BaseException) -> str:
 @click.version_option(sys.modules["wellfed"].__version__, message="wellfed %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def app(debug: bool) -> None:
-    r"""Pack raw data into TFRecord shards, and look after them.
+    """Pack raw data into TFRecord shards, and look after them.
 
     \b
     Example: wellfed pack images photos/ out/ --name photos --split train=0.9,test=0.1

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from wellfed.datasets import SkippedItem
-    from wellfed.packing import PackPlan, PackReport
+    from wellfed import summary
+    from wellfed.datasets import Shard, SkippedItem
+    from wellfed.io import RecordIndex
+    from wellfed.packing import ExportReport, PackPlan, PackReport
 
 # Names and framing take this much of a record; growth beyond it comes from the content.
 _USUAL_OVERHEAD_BYTES = 256
@@ -40,10 +42,27 @@ def packed(report: PackReport, *, as_json: bool) -> None:
     grown = report.bytes_out - report.bytes_in
     if report.ratio > 1.1 and grown > _USUAL_OVERHEAD_BYTES * sum(report.records.values()):
         click.echo(
-            f"warning: the shards are {report.ratio:.1f} times as large as the input. --encoding keep stores pictures as "
-            "they came; --encoding jpeg or png makes pixels smaller",
+            f"warning: the shards are {report.ratio:.1f} times as large as the input. --encoding keep stores pictures "
+            "as they came; --encoding jpeg or png makes pixels smaller",
             err=True,
         )
+
+
+def remade(shard: Shard, *, as_json: bool) -> None:
+    """Prints which shard was written again."""
+    if as_json:
+        json_line(shard)
+    else:
+        click.echo(f"{shard.file}  {shard.records:,} records, written again")
+
+
+def exported(report: ExportReport, *, as_json: bool) -> None:
+    """Prints what an export wrote."""
+    if as_json:
+        json_line(report)
+        return
+    click.echo(f"{report.folder}  {report.files:,} files, {size(report.bytes)}")
+    _table((split, f"{count:,} records") for split, count in report.records.items())
 
 
 def plan(found: PackPlan, *, as_json: bool) -> None:
@@ -72,6 +91,89 @@ def plan(found: PackPlan, *, as_json: bool) -> None:
             click.echo(f"    {', '.join(shown)}" + (f", {more} more classes" if more else ""))
     features(found.schema.to_json())
     skipped(found.skipped)
+
+
+def head(found: summary.Head, *, as_json: bool) -> None:
+    """Prints the first records."""
+    if as_json:
+        for record in found.records:
+            values = {view.name: view.facts for view in record.features}
+            where = {"file": record.file, "record": record.record, "bytes": record.bytes}
+            json_line({"split": found.split, **where, "features": values})
+        return
+    if found.folder:
+        click.echo(f"{found.folder}  {found.name} {found.version}  {found.split}: {found.total:,} records")
+    for record in found.records:
+        click.echo(f"{record.file}  record {record.record}, {record.bytes:,} bytes")
+        _table((view.name, view.text) for view in record.features)
+    if not found.records:
+        click.echo("no records")
+
+
+def schema(report: summary.SchemaReport, *, as_json: bool) -> None:
+    """Prints which features there are."""
+    if as_json:
+        for each in report.features:
+            json_line(each)
+        return
+    if report.folder:
+        splits = ", ".join(f"{name} {records:,}" for name, records in report.splits.items())
+        click.echo(f"{report.folder}  {report.name} {report.version}  records: {splits}")
+    if report.scanned or not report.folder:
+        click.echo(f"{report.scanned:,} records read")
+    _table((each.name, _feature_line(each)) for each in report.features)
+
+
+def _feature_line(each: summary.FeatureReport) -> str:
+    parts = [feature(each.type)] if each.type else []
+    if each.facts is not None:
+        looks = ", ".join(f"{count:,} {look}" for look, count in each.facts.looks.items())
+        ranges = [f"{low} to {high}" for low, high in filter(None, (each.facts.ints, each.facts.floats))]
+        sizes = [f"{each.facts.sizes[0]:,} to {each.facts.sizes[1]:,} bytes"] if each.facts.sizes else []
+        parts += [each.reason, *ranges, *([looks] if looks else []), *sizes]
+    return "; ".join(parts)
+
+
+def verified_dataset(report: summary.DatasetReport, *, as_json: bool) -> None:
+    """Prints what a check of a data set found, a shard a line."""
+    if as_json:
+        for shard in report.shards:
+            json_line(asdict(shard) | {"ok": shard.ok})
+        return
+    click.echo(f"{report.folder}  {report.name} {report.version}")
+    for shard in report.shards:
+        if shard.file is not None:
+            _file_lines(shard.file, shard.problems)
+        else:
+            click.echo(f"{shard.path}  {'; '.join(shard.problems)}")
+    bad = sum(not shard.ok for shard in report.shards)
+    records = sum(shard.file.records for shard in report.shards if shard.file)
+    verdict = f"{bad} of {_shards(len(report.shards))} damaged" if bad else f"{_shards(len(report.shards))}, all intact"
+    click.echo(f"{records:,} records in {verdict}")
+
+
+def verified_file(report: summary.FileReport, *, as_json: bool) -> None:
+    """Prints what a check of a file found."""
+    if as_json:
+        json_line(asdict(report) | {"ok": report.ok})
+    else:
+        _file_lines(report, ())
+
+
+def _file_lines(report: summary.FileReport, problems: Sequence[str]) -> None:
+    regions = len(report.damage)
+    damage = f"  {regions} damaged region" + ("" if regions == 1 else "s") if regions else ""
+    click.echo("  ".join([f"{report.path}  {report.records:,} records{damage}", *problems]))
+    for region in report.damage:
+        click.echo(f"  record {region.record_index}  bytes [{region.start}..{region.end})  {region.reason}")
+
+
+def indexed(path: str, index: RecordIndex, *, as_json: bool) -> None:
+    """Prints that a file has its index."""
+    if as_json:
+        json_line({"path": path, "records": len(index), "compression": index.compression, "checked": index.checked})
+    else:
+        click.echo(f"{path}  {len(index):,} records")
 
 
 def features(schema: Mapping[str, Any]) -> None:

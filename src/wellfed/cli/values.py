@@ -80,6 +80,30 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+def binary_field(text: str) -> tuple[str, str, tuple[int, ...]]:
+    """Returns a field's name, dtype and shape.
+
+    >>> binary_field("image:uint8:3x32x32"), binary_field("label:uint8")
+    (('image', 'uint8', (3, 32, 32)), ('label', 'uint8', ()))
+    """
+    match = re.fullmatch(r"([^:]+):([^:]+)(?::(\d+(?:x\d+)*))?", text)
+    if not match:
+        raise click.BadParameter(f"expected NAME:DTYPE or NAME:DTYPE:SHAPE such as image:uint8:3x32x32, got {text!r}")
+    return match[1], match[2], tuple(int(size) for size in match[3].split("x")) if match[3] else ()
+
+
+def named_file(text: str) -> tuple[str, str]:
+    """Returns a name and a path.
+
+    >>> named_file("x=data/x.npy")
+    ('x', 'data/x.npy')
+    """
+    name, sign, path = text.partition("=")
+    if not sign or not name or not path:
+        raise click.BadParameter(f"expected NAME=FILE such as x=data/x.npy, got {text!r}")
+    return name, path
+
+
 def _pairs(text: str) -> list[tuple[str, str]]:
     parts = (part.partition("=") for part in text.split(","))
     return [(name.strip(), value.strip()) for name, _, value in parts]

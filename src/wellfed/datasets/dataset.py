@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellfed.datasets.folder import Folder, open_folder
-from wellfed.datasets.manifest import MANIFEST, Manifest, parse_json
+from wellfed.datasets.manifest import MANIFEST, UNFINISHED, Manifest, parse_json
 from wellfed.datasets.tfds import DATASET_INFO, read_schema, read_splits
 from wellfed.errors import DatasetError
 
@@ -94,6 +94,8 @@ def _open_current(folder: Folder) -> DatasetFolder | None:
     if content is not None:
         current = parse_json(content, folder.full(MANIFEST)).get("current")
         return _open_version(folder, str(current)) if current else _from_manifest(folder, content)
+    if folder.read(UNFINISHED) is not None:
+        return None
     if folder.size(DATASET_INFO) is not None:
         return _from_tfds(folder)
     versions = [name for name in folder.names() if _VERSION.fullmatch(name)]
@@ -155,7 +157,7 @@ def _why_not(folder: Folder, version: str | None) -> str:
     names = folder.names()
     if not names:
         return "no such folder, or it is empty"
-    if folder.names(".wellfed/pack"):
+    if folder.read(UNFINISHED) is not None:
         return "is not whole yet: packing began here and has not ended. Run it again with the same options to finish"
     if version:
         have = [name for name in names if _VERSION.fullmatch(name)]

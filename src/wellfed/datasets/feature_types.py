@@ -27,6 +27,7 @@ import numpy as np
 from wellfed import example, image
 from wellfed.datasets.storage import (
     Shape,
+    all_arrays,
     check_shape,
     checked_shape,
     fits,
@@ -35,6 +36,7 @@ from wellfed.datasets.storage import (
     object_column,
     short,
     show_shape,
+    stacked,
     storage_dtype,
     to_array,
     to_storage,
@@ -42,9 +44,9 @@ from wellfed.datasets.storage import (
 from wellfed.errors import EncodeError, ExampleError, ImageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from wellfed.example import Feature
+    from wellfed.example import FeatureSpec
 
 _INT64 = np.iinfo(np.int64)
 
@@ -52,12 +54,16 @@ _INT64 = np.iinfo(np.int64)
 class FeatureType(Protocol):
     """What every feature type can do. `name` is always the feature's name in the Example."""
 
-    def features(self, name: str) -> dict[str, Feature]:
+    def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns what `parse_example` needs to read the feature, one entry per name in the Example."""
         ...
 
     def encode(self, name: str, value: Any) -> dict[str, Any]:
         """Returns what `encode_example` takes for one row's `value`; raises `EncodeError` where it does not fit."""
+        ...
+
+    def encode_column(self, name: str, values: Sequence[Any]) -> dict[str, Any]:
+        """Returns what `encode_examples` takes for many rows' `values`; equal to `encode` of each."""
         ...
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
@@ -67,6 +73,19 @@ class FeatureType(Protocol):
     def to_json(self) -> dict[str, Any]:
         """Returns the type as plain JSON values, the key "type" first."""
         ...
+
+
+def encode_each(kind: FeatureType, name: str, values: Sequence[Any]) -> dict[str, Any]:
+    """Returns columns of what `kind.encode` gives for each of `values`."""
+    rows = [kind.encode(name, value) for value in values]
+    return {stored: [row[stored] for row in rows] for stored in kind.features(name)}
+
+
+def encode_strings(kind: FeatureType, name: str, values: Sequence[Any]) -> dict[str, Any]:
+    """Returns the column of a type that is one byte string a row."""
+    if isinstance(values, example.Bytes):
+        return {name: values}
+    return {name: example.Bytes.from_list([kind.encode(name, value)[name] for value in values])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +115,7 @@ class Image:
         if self.encoding_format == "raw" and None in self.shape:
             raise ValueError(f"pixels stored raw need a known shape, got {show_shape(self.shape)}")
 
-    def features(self, name: str) -> dict[str, Feature]:
+    def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns one byte string a row; an array's memory where pixels are stored raw."""
         if self.encoding_format == "raw":
             return {name: example.RawFeature(self.shape, self.dtype.newbyteorder("<"))}
@@ -113,6 +132,12 @@ class Image:
         if self.encoding_format == "raw":
             return {name: array.astype(self.dtype.newbyteorder("<"), copy=False).tobytes()}
         return {name: image.encode_image(array, "jpeg" if self.encoding_format == "jpeg" else "png")}
+
+    def encode_column(self, name: str, values: Sequence[Any]) -> dict[str, Any]:
+        """Encodes many rows; pixels that are stored raw are copied once."""
+        if self.encoding_format != "raw" or not all_arrays(values, self.dtype, self.shape):
+            return encode_strings(self, name, values)
+        return {name: example.Bytes.from_rows(stacked(values).astype(self.dtype.newbyteorder("<"), copy=False))}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Decodes each picture.
@@ -170,7 +195,7 @@ class ClassLabel:
             raise ValueError(f"num_classes is {self.num_classes}, but there are {len(self.names)} names")
         object.__setattr__(self, "num_classes", len(self.names) or int(self.num_classes))
 
-    def features(self, name: str) -> dict[str, Feature]:
+    def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns one int64 a row."""
         return {name: example.FixedLenFeature((), np.int64)}
 
@@ -184,6 +209,19 @@ class ClassLabel:
         if not 0 <= number < (self.num_classes or _INT64.max):
             raise EncodeError(f"expected a class from 0 to {self.num_classes - 1}, got {number}", name)
         return {name: np.int64(number)}
+
+    def encode_column(self, name: str, values: Sequence[Any]) -> dict[str, Any]:
+        """Encodes many rows; numbers are checked together."""
+        if not isinstance(values, np.ndarray) and any(isinstance(value, str) for value in values):
+            return encode_each(self, name, values)
+        numbers = to_array(name, values, np.dtype(np.int64))
+        if (
+            numbers.ndim != 1
+            or numbers.min(initial=0) < 0
+            or numbers.max(initial=0) >= (self.num_classes or _INT64.max)
+        ):
+            return encode_each(self, name, values)  # Which names the one at fault.
+        return {name: numbers}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Returns the classes' numbers: int64 (B,)."""
@@ -207,7 +245,7 @@ class Scalar:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", numeric_dtype(self.dtype))
 
-    def features(self, name: str) -> dict[str, Feature]:
+    def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns one int64 or float32 a row."""
         return {name: example.FixedLenFeature((), storage_dtype(self.dtype))}
 
@@ -216,6 +254,12 @@ class Scalar:
         array = to_array(name, value, self.dtype)
         check_shape(name, array.shape, ())
         return {name: to_storage(name, array)[()]}
+
+    def encode_column(self, name: str, values: Sequence[Any]) -> dict[str, Any]:
+        """Encodes many rows, checked together."""
+        array = to_array(name, values, self.dtype)
+        check_shape(name, array.shape[1:], ())
+        return {name: to_storage(name, array)}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Returns the numbers: an array (B,) of `dtype`."""
@@ -230,7 +274,7 @@ class Scalar:
 class Text:
     """A string, stored as UTF-8."""
 
-    def features(self, name: str) -> dict[str, Feature]:
+    def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns one byte string a row."""
         return {name: example.FixedLenFeature((), bytes)}
 
@@ -249,6 +293,10 @@ class Text:
             return {name: value}
         raise EncodeError(f"expected str, got {short(value)}", name)
 
+    def encode_column(self, name: str, values: Sequence[Any]) -> dict[str, Any]:
+        """Encodes many rows."""
+        return encode_strings(self, name, values)
+
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Returns the UTF-8 bytes: a `Bytes` of length B."""
         return columns[name]
@@ -262,7 +310,7 @@ class Text:
 class ByteString:
     """Bytes without further meaning."""
 
-    def features(self, name: str) -> dict[str, Feature]:
+    def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns one byte string a row."""
         return {name: example.FixedLenFeature((), bytes)}
 
@@ -271,6 +319,10 @@ class ByteString:
         if not isinstance(value, (bytes, bytearray, memoryview)):
             raise EncodeError(f"expected bytes, got {short(value)}", name)
         return {name: bytes(value)}
+
+    def encode_column(self, name: str, values: Sequence[Any]) -> dict[str, Any]:
+        """Encodes many rows."""
+        return encode_strings(self, name, values)
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Returns the bytes: a `Bytes` of length B."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MANIFEST = ".wellfed/manifest.json"
+UNFINISHED = ".wellfed/pack/plan.json"  # There while packing has not ended.
 FORMAT = "wellfed data set"
 FORMAT_VERSION = 1
 
@@ -36,13 +37,14 @@ class Shard:
       file: Its name, relative to the data set's folder.
       records: How many records it holds.
       bytes: Its size on disk. [bytes]
-      sha256: The hash of those bytes, in hexadecimal.
+      crc32c: The CRC-32C of those bytes, as 8 hexadecimal digits. (Each record has sums of its own; this one tells
+        the whole file from another, at memory speed.)
     """
 
     file: str
     records: int
     bytes: int
-    sha256: str
+    crc32c: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
 """One schema for both directions: what packing writes is what the feed reads.
 
-schema.encode(item)       a row's values          -> what `encode_example` takes
-schema.features()         names and kinds         -> what `parse_example` needs
-schema.decode(columns)    parsed columns          -> columns as people want them, pictures decoded
+    schema.encode(item)        a row's values      -> what `encode_example` takes
+    schema.encode_rows(items)  many rows' values   -> what `encode_examples` takes
+    schema.features()          names and kinds     -> what `parse_example` needs
+    schema.decode(columns)     parsed columns      -> columns as people want them, pictures decoded
+
+A schema is stored with its data set, as JSON.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Sequence as SequenceOf
 from typing import TYPE_CHECKING, Any
 
 from wellfed.datasets.feature_types import ByteString, ClassLabel, FeatureType, Image, Scalar, Text
@@ -15,7 +19,7 @@ from wellfed.datasets.tensors import Sequence, Tensor
 from wellfed.errors import EncodeError
 
 if TYPE_CHECKING:
-    from wellfed.example import Feature
+    from wellfed.example import FeatureSpec
 
 
 class Schema(Mapping[str, FeatureType]):
@@ -67,7 +71,7 @@ class Schema(Mapping[str, FeatureType]):
     def __repr__(self) -> str:
         return f"Schema({self._types!r})"
 
-    def features(self, names: Iterable[str] | None = None) -> dict[str, Feature]:
+    def features(self, names: Iterable[str] | None = None) -> dict[str, FeatureSpec]:
         """Returns what `parse_example` needs, for all features or for `names` only."""
         chosen = self._types if names is None else names
         return {stored: spec for name in chosen for stored, spec in self[name].features(name).items()}
@@ -85,6 +89,33 @@ class Schema(Mapping[str, FeatureType]):
             if name not in item:
                 raise EncodeError("is in the schema, but the item has no value for it", name)
             encoded.update(kind.encode(name, item[name]))
+        return encoded
+
+    def encode_rows(self, items: SequenceOf[Mapping[str, Any]]) -> dict[str, Any]:
+        """Returns what `encode_examples` takes for many items: equal to `encode` of each, in a fraction of the time.
+
+        Raises:
+          EncodeError: As `encode`, without saying which of the items is at fault.
+        """
+        for item in items:
+            if item.keys() != self._types.keys():
+                self.encode(item)  # Which says what is missing or unknown.
+        return self.encode_columns({name: [item[name] for item in items] for name in self._types})
+
+    def encode_columns(self, columns: Mapping[str, SequenceOf[Any]]) -> dict[str, Any]:
+        """Returns what `encode_examples` takes for many rows that are given by column.
+
+        Args:
+          columns: For each feature an array (B, ...), `Bytes`, or a sequence of B values.
+
+        Raises:
+          EncodeError: As `encode_rows`.
+        """
+        if columns.keys() != self._types.keys():
+            self.encode(dict.fromkeys(columns))  # Which says what is missing or unknown.
+        encoded: dict[str, Any] = {}
+        for name, kind in self._types.items():
+            encoded.update(kind.encode_column(name, columns[name]))
         return encoded
 
     def decode(self, columns: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import numpy as np
 from wellfed.errors import EncodeError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import DTypeLike
 
 Shape = tuple[int | None, ...]
@@ -72,6 +74,18 @@ def to_array(name: str, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any
     if not exact:
         raise EncodeError(f"expected {dtype} values, got {short(value)} of dtype {given.dtype}", name)
     return array
+
+
+def all_arrays(values: Sequence[Any], dtype: np.dtype[Any], shape: Shape) -> bool:
+    """Says whether all values are arrays of `dtype` and `shape`, so that they can be stacked unseen."""
+    if isinstance(values, np.ndarray):
+        return values.dtype == dtype and values.shape[1:] == shape
+    return all(isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape for value in values)
+
+
+def stacked(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Returns rows as one array; no copy where they are one."""
+    return values if isinstance(values, np.ndarray) else np.stack(values)
 
 
 def object_column(rows: list[Any]) -> np.ndarray[Any, Any]:

@@ -21,15 +21,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from wellfed import example
-from wellfed.datasets.feature_types import ClassLabel, FeatureType, Scalar
+from wellfed.datasets.feature_types import ClassLabel, FeatureType, Scalar, encode_each
 from wellfed.datasets.storage import (
     Shape,
+    all_arrays,
     check_shape,
     checked_shape,
     from_storage,
     numeric_dtype,
     object_column,
     show_shape,
+    stacked,
     storage_dtype,
     to_array,
     to_storage,
@@ -38,8 +40,9 @@ from wellfed.errors import EncodeError, ExampleError, FeatureLengthError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Sequence as SequenceOf
 
-    from wellfed.example import Feature
+    from wellfed.example import FeatureSpec
 
 Encoding = Literal["none", "bytes", "zlib"]
 
@@ -79,7 +82,7 @@ class Tensor:
         """Whether the numbers themselves stand in the Example, not a byte string."""
         return self.encoding == "none"
 
-    def features(self, name: str) -> dict[str, Feature]:
+    def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns an exact number of values where the shape is known, else one list or byte string a row."""
         if self.inline:
             stored = storage_dtype(self.dtype)
@@ -105,6 +108,15 @@ class Tensor:
         if not self._has_shape:
             return {name: memory}
         return {f"{name}/value": memory, f"{name}/shape": np.array(array.shape, np.int64)}
+
+    def encode_column(self, name: str, values: SequenceOf[Any]) -> dict[str, Any]:
+        """Encodes many rows; arrays of one known shape are copied once."""
+        if self.encoding == "zlib" or not all_arrays(values, self.dtype, self.shape):
+            return encode_each(self, name, values)
+        rows = stacked(values)
+        if self.inline:
+            return {name: to_storage(name, rows)}
+        return {name: example.Bytes.from_rows(rows.astype(self.dtype.newbyteorder("<"), copy=False))}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Returns the arrays.
@@ -192,7 +204,7 @@ class Sequence:
         if self.length is not None and self.length < 0:
             raise ValueError(f"length must be at least 0 or None, got {self.length}")
 
-    def features(self, name: str) -> dict[str, Feature]:
+    def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns one list a row; nested sequences have one list of values and one of lengths per inner level."""
         depth, leaf = self._unnested()
         values = example.VarLenFeature(_stored(leaf))
@@ -209,13 +221,19 @@ class Sequence:
         self._flatten(name, value, lengths, leaves)
         encoded = [leaf.encode(name, one)[name] for one in leaves]
         stored = _stored(leaf)
-        flat = (
-            encoded if stored is bytes else np.concatenate([np.ravel(one) for one in encoded] or [np.empty(0, stored)])
-        )
+        # An empty list keeps its kind, so that the same rows give the same bytes one by one and together.
+        if stored is bytes:
+            flat: Any = example.Bytes.from_list(encoded)
+        else:
+            flat = np.concatenate([np.ravel(one) for one in encoded] or [np.empty(0, stored)])
         if depth == 1:
             return {name: flat}
         inner = {f"{name}/ragged_row_lengths_{at}": np.array(sizes, np.int64) for at, sizes in enumerate(lengths[1:])}
         return {f"{name}/ragged_flat_values": flat, **inner}
+
+    def encode_column(self, name: str, values: SequenceOf[Any]) -> dict[str, Any]:
+        """Encodes many rows."""
+        return encode_each(self, name, values)
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Returns the lists.
@@ -228,6 +246,7 @@ class Sequence:
         flat = columns[name if depth == 1 else f"{name}/ragged_flat_values"]
         inner = leaf.shape if isinstance(leaf, Tensor) and leaf.inline else ()
         flat_splits = _divided(name, flat.row_splits, inner)
+        entries: Any
         if isinstance(leaf, Tensor):
             entries = leaf.entries(name, flat.values)
         else:

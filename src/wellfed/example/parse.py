@@ -125,7 +125,9 @@ class FeatureParser:
         Raises:
           FeatureLengthError: Parts of a RaggedFeature or SparseFeature do not fit each other.
         """
-        parts = [slot.finish(*found, data, rows) for slot, *found in zip(self.slots, raw, dense, strict=True)]
+        parts = [
+            slot.finish(found, memory, data, rows) for slot, found, memory in zip(self.slots, raw, dense, strict=True)
+        ]
         return {
             name: assemble(name, feature, [parts[number] for number in self._slots_of[name]])
             for name, feature in self.features.items()

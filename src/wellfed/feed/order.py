@@ -9,6 +9,8 @@ its source than it must, so that a file read in order need not be indexed first.
     skip      p -> p + count
     repeat    p -> (p mod n, epoch of that repetition)
     batch     b -> b * batch_size ... (b + 1) * batch_size - 1
+
+Nodes over several sources are in `wellfed.feed.many`.
 """
 
 from __future__ import annotations
@@ -21,11 +23,9 @@ import numpy as np
 from wellfed import _native
 from wellfed.errors import PlanError
 from wellfed.feed import plan
-from wellfed.feed.mixing import UInt64s, mix
+from wellfed.feed.mixing import UInt64s, mix, mix_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from wellfed.feed.context import RunContext
@@ -59,11 +59,15 @@ class Positions:
         return np.broadcast_to(np.asarray(self.epoch, np.int64), len(self))
 
 
-class Order(Protocol):
-    """What a node does to positions."""
+class Countable(Protocol):
+    """What says how many elements it has."""
 
     def available(self, stop: int) -> int:
         """How many of the positions below `stop` exist."""
+
+
+class Order(Countable, Protocol):
+    """What a node does to positions."""
 
     def resolve(self, positions: Positions) -> Positions:
         """The positions of the source that the elements at `positions` come from."""
@@ -71,9 +75,9 @@ class Order(Protocol):
 
 @dataclass(frozen=True)
 class Same:
-    """Element for element: map and prefetch."""
+    """Element for element: map, enumerate, prefetch."""
 
-    source: Order
+    source: Countable
 
     def available(self, stop: int) -> int:
         return self.source.available(stop)
@@ -82,20 +86,12 @@ class Same:
         return positions
 
 
-@dataclass(frozen=True)
-class Bottom:
-    """The source itself; `count(stop)` says how many of its first `stop` elements exist."""
+def length_of(order: Countable, verb: str) -> int:
+    """The number of elements, for a verb that cannot do without it.
 
-    count: Callable[[int], int]
-
-    def available(self, stop: int) -> int:
-        return self.count(stop)
-
-    def resolve(self, positions: Positions) -> Positions:
-        return positions
-
-
-def _length(order: Order, verb: str) -> int:
+    Raises:
+      PlanError: They never end.
+    """
     length = order.available(ENDLESS)
     if length >= ENDLESS:
         raise PlanError(verb, "needs a length, and repeat() without a count has none; put repeat() last")
@@ -105,8 +101,8 @@ def _length(order: Order, verb: str) -> int:
 class Shuffled:
     """A keyed bijection over the whole source."""
 
-    def __init__(self, source: Order, node: plan.Shuffle, depth: int, context: RunContext) -> None:
-        self._length = _length(source, "shuffle")
+    def __init__(self, source: Countable, node: plan.Shuffle, depth: int, context: RunContext) -> None:
+        self._length = length_of(source, "shuffle")
         self._seed = context.seed if node.seed is None else node.seed
         self._depth, self._reshuffle = depth, node.reshuffle_each_iteration
 
@@ -134,7 +130,7 @@ class Shuffled:
 class Sharded:
     """Every `num_shards`-th element."""
 
-    def __init__(self, source: Order, node: plan.Shard, context: RunContext) -> None:
+    def __init__(self, source: Countable, node: plan.Shard, context: RunContext) -> None:
         self._source, self._even = source, node.even
         self._count = context.world_size if node.num_shards is None else node.num_shards
         self._index = context.rank if node.index is None else node.index
@@ -146,14 +142,14 @@ class Sharded:
             if found >= ENDLESS:
                 return stop
             return min(stop, max(0, -(-(found - self._index) // self._count)))
-        length = _length(self._source, "shard")
+        length = length_of(self._source, "shard")
         rounded = length // self._count if self._even == "drop" else -(-length // self._count)
         return min(stop, rounded)
 
     def resolve(self, positions: Positions) -> Positions:
         at, count, index = positions.at, self._count, self._index
         if self._even == "pad":
-            length = _length(self._source, "shard")
+            length = length_of(self._source, "shard")
             numbers = positions.numbers() * np.uint64(count) + np.uint64(index)
             return Positions(numbers % np.uint64(max(length, 1)), positions.epoch)
         if isinstance(at, range):
@@ -165,7 +161,7 @@ class Sharded:
 class Taken:
     """The first `count` elements."""
 
-    source: Order
+    source: Countable
     count: int
 
     def available(self, stop: int) -> int:
@@ -179,7 +175,7 @@ class Taken:
 class Skipped:
     """All but the first `count` elements."""
 
-    source: Order
+    source: Countable
     count: int
 
     def available(self, stop: int) -> int:
@@ -193,10 +189,60 @@ class Skipped:
         return Positions(at + np.uint64(self.count), positions.epoch)
 
 
+class Parted:
+    """The elements between two shares of the whole."""
+
+    def __init__(self, source: Countable, node: plan.Part) -> None:
+        length = length_of(source, "split")
+        self._first, self._last = round(length * node.start), round(length * node.stop)
+
+    def available(self, stop: int) -> int:
+        return min(stop, self._last - self._first)
+
+    def resolve(self, positions: Positions) -> Positions:
+        return Skipped(self, self._first).resolve(positions)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The elements at given numbers."""
+
+    source: Countable
+    rows: UInt64s
+
+    def available(self, stop: int) -> int:
+        if len(self.rows) and (last := int(self.rows.max())) >= (found := self.source.available(last + 1)):
+            raise PlanError("select", f"there is no row {last}: the data set has {found}")
+        return min(stop, len(self.rows))
+
+    def resolve(self, positions: Positions) -> Positions:
+        return Positions(self.rows[positions.numbers()], positions.epoch)
+
+
+class Sampled:
+    """Elements drawn by weight, with replacement: each position draws by itself."""
+
+    def __init__(self, source: Countable, node: plan.Sample, depth: int, context: RunContext) -> None:
+        found = length_of(source, "sample")
+        if found != len(node.cumulative):
+            raise PlanError("sample", f"a weight for each of the {found} elements is due, got {len(node.cumulative)}")
+        self._node, self._depth = node, depth
+        self._seed = context.seed if node.seed is None else node.seed
+
+    def available(self, stop: int) -> int:
+        return min(stop, self._node.count)
+
+    def resolve(self, positions: Positions) -> Positions:
+        state = mix_each(mix(self._seed, self._depth), positions.epochs().astype(np.uint64))
+        shares = (mix_each(state, positions.numbers()) >> np.uint64(11)) * 2.0**-53
+        rows = np.searchsorted(self._node.cumulative, shares * self._node.cumulative[-1], side="right")
+        return Positions(np.minimum(rows, len(self._node.cumulative) - 1).astype(np.uint64), positions.epoch)
+
+
 class Repeated:
     """The source again and again; each time has an epoch of its own below."""
 
-    def __init__(self, source: Order, node: plan.Repeat) -> None:
+    def __init__(self, source: Countable, node: plan.Repeat) -> None:
         self._source = source
         self._times = ENDLESS if node.count is None else node.count
         # An endless repeat has one epoch above it; a billion epochs below leave room for a second all the same.
@@ -211,7 +257,7 @@ class Repeated:
         return min(stop, found * self._times)
 
     def resolve(self, positions: Positions) -> Positions:
-        at, length = positions.at, max(_length(self._source, "repeat"), 1)
+        at, length = positions.at, max(length_of(self._source, "repeat"), 1)
         base = positions.epoch * self._epochs_below
         if isinstance(at, range) and len(at) and at[0] // length == at[-1] // length:
             turn = at[0] // length
@@ -224,7 +270,7 @@ class Repeated:
 class Batched:
     """Neighbouring elements become one."""
 
-    def __init__(self, source: Order, node: plan.Batch) -> None:
+    def __init__(self, source: Countable, node: plan.Batch | plan.PaddedBatch) -> None:
         self._source, self._size, self._drop = source, node.batch_size, node.drop_remainder
 
     def available(self, stop: int) -> int:
@@ -259,22 +305,32 @@ class Batched:
         return Positions(first + within.astype(np.uint64), np.repeat(positions.epochs(), lengths))
 
 
-def order_of(node: plan.Verb, source: Order, depth: int, context: RunContext) -> Order:
-    """The order of one verb over the order of its source; `depth` is the node's place in the plan's chain."""
+def order_of(node: plan.Single, source: Countable, depth: int, context: RunContext) -> Order:
+    """The order of one verb over its source; `depth` is the node's number in the plan."""
     order: Order
     match node:
-        case plan.Shuffle():
-            order = Shuffled(source, node, depth, context)
+        case plan.Shuffle() | plan.Sample():
+            order = _random_order(node, source, depth, context)
         case plan.Shard():
             order = Sharded(source, node, context)
         case plan.Take():
             order = Taken(source, node.count)
         case plan.Skip():
             order = Skipped(source, node.count)
+        case plan.Part():
+            order = Parted(source, node)
+        case plan.Select():
+            order = Selected(source, node.rows)
         case plan.Repeat():
             order = Repeated(source, node)
-        case plan.Batch():
+        case plan.Batch() | plan.PaddedBatch():
             order = Batched(source, node)
-        case plan.Map() | plan.Prefetch():
+        case _:
             order = Same(source)
     return order
+
+
+def _random_order(node: plan.Shuffle | plan.Sample, source: Countable, depth: int, context: RunContext) -> Order:
+    if isinstance(node, plan.Shuffle):
+        return Shuffled(source, node, depth, context)
+    return Sampled(source, node, depth, context)

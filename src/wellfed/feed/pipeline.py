@@ -1,66 +1,153 @@
-"""A pipeline: a plan joined with its run context and its reader. It makes the unit of any range of positions."""
+"""A pipeline: a plan joined with its run context and its readers. It makes the unit of any range of positions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
-from wellfed.feed.order import ENDLESS, Bottom, Order, Positions, order_of
+from wellfed.feed.guard import ErrorReport, Guarded
+from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
+from wellfed.feed.order import ENDLESS, Order, Positions, order_of
 from wellfed.feed.stages import STAGES, StageContext, seed_of
+from wellfed.feed.stats import Meter, since
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wellfed.feed.context import RunContext
     from wellfed.feed.readers import Reader
+    from wellfed.feed.stats import StageStats
     from wellfed.feed.unit import Unit
 
 
 @dataclass(frozen=True)
-class _Step:
-    node: plan.Verb
+class _Read:
+    """A source: positions are rows."""
+
+    reader: Reader
+    number: int
+    meter: Meter
+
+    def available(self, stop: int) -> int:
+        return self.reader.count(stop)
+
+    def make(self, positions: Positions) -> Unit:
+        began = perf_counter()
+        unit = self.reader.read(positions)
+        self.meter.add(len(positions), since(began))
+        return replace(unit, source=self.number) if self.number else unit
+
+
+@dataclass(frozen=True)
+class _Through:
+    """A verb over one source: positions go down through its order, the unit comes up through its stage."""
+
+    node: plan.Single
+    source: Operator
+    order: Order
     context: StageContext
+    meter: Meter
+
+    def available(self, stop: int) -> int:
+        return self.order.available(stop)
+
+    def make(self, positions: Positions) -> Unit:
+        began = perf_counter()
+        below = self.order.resolve(positions)
+        resolved = perf_counter()
+        unit = self.source.make(below)
+        made = perf_counter()
+        unit = STAGES[type(self.node)](self.node, unit, positions, self.context)
+        self.meter.add(len(positions), resolved - began + since(made))
+        return unit
 
 
 class Pipeline:
-    """Elements of `node` in one epoch of one rank.
+    """Elements of a plan in one epoch of one rank. Any thread may make any unit: nothing is kept between two."""
 
-    Positions go down the chain to rows of the source; the rows come up through the stages. Any thread may make any
-    unit: nothing is kept between two.
-    """
+    def __init__(
+        self,
+        node: plan.Node,
+        readers: Mapping[plan.Source, Reader],
+        context: RunContext,
+        report: ErrorReport | None = None,
+    ) -> None:
+        self._context, self._report = context, report
+        self._meters: list[Meter] = []
+        self._readers: list[Reader] = []  # In the order of the plan's sources.
+        self._of_source = readers
+        self._depth = 0
+        self._cancelled = False
+        top = self._operator(node)
+        self._top = self._guarded(top) if not self._batches(node) else top
 
-    def __init__(self, node: plan.Node, reader: Reader, context: RunContext) -> None:
-        self._reader, self._context = reader, context
-        self.cancelled = False
-        self._steps: list[_Step] = []
-        self._order: Order = Bottom(reader.count)
-        for depth, step in enumerate(plan.chain(node)):
-            if isinstance(step, plan.Source):
-                continue
-            self._order = order_of(step, self._order, depth, context)
-            stage = StageContext(self._order, seed_of(depth, context.seed), reader.locate, lambda: self.cancelled)
-            self._steps.append(_Step(step, stage))
+    def _guarded(self, operator: Operator) -> Operator:
+        """The operator with rows that cannot be made replaced, where that is wanted."""
+        if self._report is None:
+            return operator
+        return Guarded(operator, seed_of(self._depth, self._context.seed), self._report)
+
+    @staticmethod
+    def _batches(node: plan.Node) -> bool:
+        return any(isinstance(step, (plan.Batch, plan.PaddedBatch)) for step in plan.walk(node))
+
+    def _operator(self, node: plan.Node) -> Operator:
+        below = [self._operator(source) for source in plan.below(node)]
+        if isinstance(node, (plan.Batch, plan.PaddedBatch)) and not self._batches(node.source):
+            below = [self._guarded(below[0])]
+        depth = self._depth
+        self._depth += 1
+        match node:
+            case plan.Concatenate():
+                return Concatenated(below)
+            case plan.Mix():
+                return Mixed(below, node)
+            case plan.Zip():
+                return Zipped(below)
+            case plan.Records() | plan.Arrays() | plan.Range() | plan.Generator():
+                self._readers.append(self._of_source[node])
+                return _Read(self._readers[-1], len(self._readers) - 1, self._meter("read", node))
+        if isinstance(node, plan.Sequential):
+            raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
+        order = order_of(node, below[0], depth, self._context)
+        stage = StageContext(order, seed_of(depth, self._context.seed), self.locate, lambda: self._cancelled)
+        return _Through(node, below[0], order, stage, self._meter("", node))
+
+    def _meter(self, name: str, node: plan.Node) -> Meter:
+        function = getattr(node, "function", None)
+        called = getattr(function, "__qualname__", type(function).__name__)
+        verb = name or type(node).__name__.lower()
+        self._meters.append(Meter(f"{verb}({called})" if function is not None else verb))
+        return self._meters[-1]
+
+    def stages(self) -> tuple[StageStats, ...]:
+        """What each step took so far, in the order in which rows meet them."""
+        return tuple(meter.stats() for meter in self._meters)
+
+    def cancel(self) -> None:
+        """Gives up units that are being made, at the next call of a user's function."""
+        self._cancelled = True
+
+    def locate(self, source: int, row: int) -> str:
+        """Where a row came from, for errors."""
+        return self._readers[source].locate(row)
 
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""
-        return self._order.available(stop)
+        return self._top.available(stop)
 
     def length(self) -> int | None:
         """How many elements there are; None where they never end. Indexes files that are not indexed yet."""
-        length = self._order.available(ENDLESS)
+        length = self._top.available(ENDLESS)
         return None if length >= ENDLESS else length
 
     def settle(self) -> None:
         """Keeps what was learnt on the way and helps the next time."""
-        self._reader.settle()
+        for reader in self._readers:
+            reader.settle()
 
     def work(self, start: int, stop: int) -> Unit:
         """Makes the unit of positions [start, stop)."""
-        positions = Positions(range(start, stop), self._context.epoch)
-        places = []
-        for step in reversed(self._steps):
-            places.append(positions)
-            positions = step.context.order.resolve(positions)
-        unit = self._reader.read(positions)
-        for step, place in zip(self._steps, reversed(places), strict=True):
-            unit = STAGES[type(step.node)](step.node, unit, place, step.context)
-        return unit
+        return self._top.make(Positions(range(start, stop), self._context.epoch))

@@ -1,13 +1,24 @@
 """The plan: what a pipeline is, as frozen nodes that know nothing of threads, epochs or ranks.
 
-    Records | Arrays | Range                    where elements come from
-      Shuffle | Shard | Take | Skip | Repeat    which elements, in which order: arithmetic on positions
-      Map                                       one element in, one element out
-      Batch                                     neighbouring elements become one
-      Prefetch                                  how far the engine runs ahead
+    Records | Arrays | Range                           where elements come from
+      Shuffle | Shard | Take | Skip | Part | Repeat    which elements, in which order: arithmetic on positions
+      | Select | Sample
+      Concatenate | Mix | Zip                          several sources: which one, or all side by side
+      Map | Enumerate | RowIds                         one element in, one element out
+      Batch | PaddedBatch                              neighbouring elements become one
+      Prefetch                                         how far the engine runs ahead
 
-Each node but the first three holds its `source`, so a plan is the last node of a chain. Nodes are checked when they
-are made; `wellfed.feed.order` says what each does to positions, `wellfed.feed.stages` what each does to elements.
+    Generator                                          elements of a Python iterable, forward only
+      Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
+      Unbatch | Scan | Unique | Cache | Window         what came before decides
+      | BufferShuffle | Bucket
+
+The first group is *addressable*: any element can be made at any time. The second is not: its elements are made one
+after another, and whatever stands over it is too.
+
+A node holds its `source` or `sources`, so a plan is the last node of a tree. Nodes are checked when they are made.
+`wellfed.feed.order` says what each does to positions, `wellfed.feed.stages` what each does to elements, and
+`wellfed.feed.streams` what those do that have no positions.
 """
 
 from __future__ import annotations
@@ -16,12 +27,75 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wellfed.errors import PlanError
+from wellfed.feed.many_nodes import Concatenate, Mix, Zip
+from wellfed.feed.sequential_nodes import (
+    Bucket,
+    BufferShuffle,
+    Cache,
+    Filter,
+    Generator,
+    Interleave,
+    Scan,
+    TakeWhile,
+    Unbatch,
+    Unique,
+    Window,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from wellfed.example import FeatureSpec
     from wellfed.feed.mixing import UInt64s
+
+__all__ = [
+    "Arrays",
+    "Batch",
+    "Bucket",
+    "BufferShuffle",
+    "Cache",
+    "Concatenate",
+    "Enumerate",
+    "Filter",
+    "Generator",
+    "Interleave",
+    "Many",
+    "Map",
+    "Mix",
+    "Node",
+    "PaddedBatch",
+    "Part",
+    "Prefetch",
+    "Range",
+    "Records",
+    "Repeat",
+    "RowIds",
+    "Sample",
+    "Scan",
+    "Select",
+    "Sequential",
+    "Shard",
+    "Shuffle",
+    "Single",
+    "Skip",
+    "Source",
+    "Take",
+    "TakeWhile",
+    "Transform",
+    "Tree",
+    "Unbatch",
+    "Unique",
+    "Verb",
+    "Window",
+    "Zip",
+    "below",
+    "is_addressable",
+    "lost_by",
+    "walk",
+]
 
 Tree = Any  # A column, or a mapping or tuple of trees.
 
@@ -33,19 +107,32 @@ class Transform(Protocol):
         """The rows of `columns` transformed; all randomness of row i comes from `seeds[i]`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Records:
     """The records of TFRecord files, in file order.
 
     Attributes:
-      files: Local paths, at least one.
+      files: Paths or URLs, at least one.
       features: What to parse each record into; None leaves the bytes of the record.
+      compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file.
+      on_damage: "raise", or "skip": leave damaged records out before the order starts.
       check_crc: Prove each payload's sum. The header's is always proved.
     """
 
     files: tuple[str, ...]
     features: Mapping[str, FeatureSpec] | None = None
+    compression_type: str | None = None
+    on_damage: str = "raise"
     check_crc: bool = True
+
+    def __post_init__(self) -> None:
+        if self.compression_type not in (None, "", "GZIP", "ZLIB"):
+            raise PlanError(
+                "TFRecordDataset",
+                f'compression_type must be None, "", "GZIP" or "ZLIB", got {self.compression_type!r}',
+            )
+        if self.on_damage not in ("raise", "skip"):
+            raise PlanError("TFRecordDataset", f'on_damage must be "raise" or "skip", got {self.on_damage!r}')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +143,7 @@ class Arrays:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Range:
     """The int64 numbers of a `range`."""
 
@@ -175,14 +262,125 @@ class Prefetch:
             raise PlanError("prefetch", f"buffer_size must be at least 0 elements, got {self.buffer_size}")
 
 
-Source = Records | Arrays | Range
-Verb = Shuffle | Shard | Take | Skip | Repeat | Map | Batch | Prefetch
+@dataclass(frozen=True, slots=True)
+class PaddedBatch:
+    """As Batch, with rows of one batch made equally long.
+
+    Attributes:
+      padded_shapes: A tree of shapes, None where the longest row of the batch decides; None: all decide.
+      padding_values: A tree of scalars, or one for all; None: 0, or b"".
+    """
+
+    source: Node
+    batch_size: int
+    drop_remainder: bool = False
+    padded_shapes: Tree = None
+    padding_values: Tree = None
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise PlanError("padded_batch", f"batch_size must be at least 1 element, got {self.batch_size}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The elements from the share `start` of the whole to the share `stop`: neighbouring parts share nothing."""
+
+    source: Node
+    start: float
+    stop: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.stop <= 1:
+            raise PlanError("split", f"fractions must lie in [0, 1] and not fall, got {self.start} and {self.stop}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select:
+    """The elements at the numbers `rows`, in that order: uint64 (n,)."""
+
+    source: Node
+    rows: UInt64s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Elements drawn with replacement, another draw in each epoch.
+
+    Attributes:
+      cumulative: Running sums of the weights, float64, one for each element of the source.
+      count: How many are drawn.
+      seed: As in Shuffle.
+    """
+
+    source: Node
+    cumulative: NDArray[np.float64]
+    count: int
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerate:
+    """Each element becomes (its number, itself)."""
+
+    source: Node
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowIds:
+    """Each element becomes (where it came from, itself): the number of its row, and of its source where several are."""
+
+    source: Node
+
+
+Source = Records | Arrays | Range | Generator
+Many = Concatenate | Zip | Mix
+Single = (
+    Shuffle
+    | Shard
+    | Take
+    | Skip
+    | Part
+    | Repeat
+    | Select
+    | Sample
+    | Map
+    | Enumerate
+    | RowIds
+    | Batch
+    | PaddedBatch
+    | Prefetch
+)
+Sequential = Filter | TakeWhile | Interleave | Unbatch | Scan | Unique | Cache | Window | BufferShuffle | Bucket
+Verb = Single | Many | Sequential
 Node = Source | Verb
 
 
-def chain(node: Node) -> list[Node]:
-    """The nodes from the source to `node`, in the order in which elements meet them."""
-    nodes: list[Node] = [node]
-    while not isinstance(nodes[-1], Source):
-        nodes.append(nodes[-1].source)
-    return nodes[::-1]
+def below(node: Node) -> tuple[Node, ...]:
+    """The nodes that `node` takes its elements from."""
+    if isinstance(node, Source):
+        return ()
+    return node.sources if isinstance(node, Many) else (node.source,)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """All nodes of a plan, each after what is below it. The place in this order is the node's number."""
+    for source in below(node):
+        yield from walk(source)
+    yield node
+
+
+def is_addressable(node: Node) -> bool:
+    """Whether any element can be made at any time."""
+    return not isinstance(node, (Generator, Sequential)) and all(map(is_addressable, below(node)))
+
+
+def lost_by(node: Node) -> str:
+    """The verb that made a plan lose its rows, for messages. REQUIRES: it is not addressable."""
+    for step in walk(node):
+        if isinstance(step, Generator):
+            return "from_generator"
+        if isinstance(step, Sequential):
+            return type(step).__name__.lower()
+    raise ValueError("the plan is addressable")

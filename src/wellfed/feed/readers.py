@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.records import RecordsReader
-from wellfed.feed.tree import Tree, map_tree
+from wellfed.feed.taken import TakenReader
+from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
+from wellfed.io.compression import HEAD_BYTES, detect
+from wellfed.io.files import is_url, local_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wellfed.feed.order import Positions
 
 
@@ -49,7 +56,7 @@ class ArraysReader:
 
     def read(self, positions: Positions) -> Unit:
         rows = positions.numbers().astype(np.int64)
-        return Unit(map_tree(lambda column: _pick(column, rows), self._columns), None, positions)
+        return Unit(map_tree(lambda column: column[rows], self._columns), None, positions.numbers())
 
     def locate(self, row: int) -> str:
         del row
@@ -65,10 +72,6 @@ class ArraysReader:
         pass
 
 
-def _pick(column: Any, rows: Any) -> Tree:
-    return column[rows]
-
-
 class RangeReader:
     """The numbers of a range, int64."""
 
@@ -80,7 +83,7 @@ class RangeReader:
 
     def read(self, positions: Positions) -> Unit:
         rows = positions.numbers().astype(np.int64)
-        return Unit(rows * self._values.step + self._values.start, None, positions)
+        return Unit(rows * self._values.step + self._values.start, None, positions.numbers())
 
     def locate(self, row: int) -> str:
         del row
@@ -96,35 +99,94 @@ class RangeReader:
         pass
 
 
-class SharedReader:
-    """The reader of a source, opened on first use and shared by all data sets made over it.
+class GeneratorReader:
+    """Nothing to read by number: a stream asks the generator itself."""
 
-    Pickles and forks as the source alone: the other side opens its own.
+    def count(self, stop: int) -> int:
+        raise PlanError("from_generator", f"has no elements by number, {stop} of them were asked for")
+
+    def read(self, positions: Positions) -> Unit:
+        raise PlanError("from_generator", f"has no elements by number, {len(positions)} of them were asked for")
+
+    def locate(self, row: int) -> str:
+        del row
+        return ""
+
+    def fingerprint(self) -> str:
+        return "a generator"
+
+    def refresh(self) -> None:
+        pass
+
+    def settle(self) -> None:
+        pass
+
+
+class Readers:
+    """The readers of a plan's sources, opened on first use and shared by all data sets made over them.
+
+    Pickles and forks as the sources alone: the other side opens its own.
     """
 
-    def __init__(self, node: plan.Source) -> None:
-        self._node = node
+    def __init__(self, sources: Iterable[plan.Source]) -> None:
+        self._shared = {source: _Shared(source) for source in sources}
+
+    def open(self) -> dict[plan.Source, Reader]:
+        """The readers, fresh: files that changed since are opened anew."""
+        return {source: shared.open() for source, shared in self._shared.items()}
+
+    def fingerprint(self) -> str:
+        """Changes when what the rows come from changes."""
+        return "+".join(shared.open().fingerprint() for shared in self._shared.values())
+
+    @classmethod
+    def merged(cls, several: Iterable[Readers]) -> Readers:
+        """The readers of all, each once."""
+        merged = cls(())
+        for readers in several:
+            merged._shared.update(readers._shared)
+        return merged
+
+
+class _Shared:
+    """One reader, opened by whoever asks first."""
+
+    def __init__(self, source: plan.Source) -> None:
+        self._source = source
         self._lock = threading.Lock()
         self._reader: Reader | None = None
 
     def open(self) -> Reader:
-        """The reader, fresh: files that changed since are opened anew."""
         with self._lock:
             if self._reader is None:
-                self._reader = _open(self._node)
+                self._reader = _open(self._source)
             else:
                 self._reader.refresh()
             return self._reader
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (SharedReader, (self._node,))
+        return (_Shared, (self._source,))
 
 
 def _open(node: plan.Source) -> Reader:
     match node:
         case plan.Records():
-            return RecordsReader(node)
+            return RecordsReader(node) if _is_plain(node) else TakenReader(node)
         case plan.Arrays():
             return ArraysReader(node)
         case plan.Range():
             return RangeReader(node)
+        case plan.Generator():
+            return GeneratorReader()
+
+
+def _is_plain(node: plan.Records) -> bool:
+    """Whether all files are plain ones of this machine, of which no damage is to be left out."""
+    if node.on_damage != "raise" or node.compression_type or any(map(is_url, node.files)):
+        return False
+    return node.compression_type == "" or not any(map(_compression_of, node.files))
+
+
+def _compression_of(path: str) -> str:
+    with Path(local_path(path)).open("rb") as file:
+        return detect(file.read(HEAD_BYTES))

@@ -180,14 +180,9 @@ class RecordsReader:
 
     def read(self, positions: Positions) -> Unit:
         rows = positions.numbers()
-        if not len(rows):
-            rows = np.empty(0, np.uint64)
-            window = _Window([], [], _native.ShardSet([]), 0)
-        else:
-            window = self._window_of(rows)
-        if window.first_row:
-            rows = rows - np.uint64(window.first_row)
-        return Unit(self._columns(window, rows), None, positions)
+        window = self._window_of(rows) if len(rows) else _Window([], [], _native.ShardSet([]), 0)
+        within = rows - np.uint64(window.first_row) if window.first_row else rows
+        return Unit(self._columns(window, within), None, rows)
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
         check = self._node.check_crc

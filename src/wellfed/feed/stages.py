@@ -7,6 +7,7 @@ choose and order elements have done their work when positions were resolved: the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from wellfed.errors import StageError, WellfedError
 from wellfed.feed import plan
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
+from wellfed.feed.padding import pad
+from wellfed.feed.tree import rows_of
 from wellfed.feed.unit import Unit
 
 if TYPE_CHECKING:
@@ -32,13 +35,13 @@ class StageContext:
     Attributes:
       order: The node's own order.
       seed: The node's seed in this run; all randomness of its rows comes from it.
-      locate: Says where a row of the source came from, for errors.
+      locate: Says where a row came from, by source and number, for errors.
       cancelled: True once the owner closed; asked between calls of users' functions.
     """
 
     order: Order
     seed: int
-    locate: Callable[[int], str]
+    locate: Callable[[int, int], str]
     cancelled: Callable[[], bool] = field(default=lambda: False)
 
 
@@ -48,29 +51,63 @@ def row_seeds(seed: int, positions: Positions) -> UInt64s:
     return mix_each(mix_each(seed, epochs), positions.numbers())
 
 
-def run_same(node: plan.Verb, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+def run_same(node: plan.Single, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """Order verbs: nothing is left to do."""
     del node, positions, context
     return unit
 
 
-def run_batch(node: plan.Batch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+def run_batch(node: plan.Batch | plan.PaddedBatch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """Marks where batches begin and end; nothing is copied."""
     del node
     if not isinstance(context.order, Batched):
         raise TypeError(f"a batch needs a Batched order, got {type(context.order).__name__}")
     splits = context.order.splits(positions)
-    if unit.splits is not None:  # Batches of batches: their elements are batches already.
-        unit = Unit(None, list(unit), Positions(range(len(unit)), 0))
+    if unit.splits is not None:  # Batches of batches: the rows are batches from here on.
+        first, source = unit.splits[:-1], unit.source
+        source = source if isinstance(source, int) else source[first]
+        unit = Unit(None, list(unit), unit.rows[first], source)
     unit.as_columns()
-    return Unit(unit.columns, None, unit.rows, splits)
+    return Unit(unit.columns, None, unit.rows, unit.source, splits)
+
+
+def run_padded_batch(node: plan.PaddedBatch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """Pads the rows of each batch to one length."""
+    marked = run_batch(node, unit, positions, context)
+    bounds = marked.splits.tolist() if marked.splits is not None else []
+    batches = [
+        pad(rows_of(marked.columns, start, stop), node.padded_shapes, node.padding_values)
+        for start, stop in pairwise(bounds)
+    ]
+    return Unit(None, batches, marked.rows, marked.source, marked.splits)
+
+
+def run_enumerate(node: plan.Enumerate, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """Puts each element's number before it."""
+    del context
+    numbers = positions.numbers().astype(np.int64) + node.start
+    if unit.splits is None:
+        return Unit((numbers, unit.as_columns()), None, unit.rows, unit.source)
+    return Unit(None, list(zip(numbers, unit, strict=True)), unit.rows, unit.source, unit.splits)
+
+
+def run_row_ids(node: plan.RowIds, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """Puts where each element came from before it."""
+    del node, positions, context
+    sources = np.broadcast_to(np.asarray(unit.source, np.int64), len(unit.rows))
+    ids = {"source": sources.copy(), "row": unit.rows.astype(np.int64)}
+    if unit.splits is None:
+        return Unit((ids, unit.as_columns()), None, unit.rows, unit.source)
+    bounds = unit.splits.tolist()
+    of_batches = [rows_of(ids, start, stop) for start, stop in pairwise(bounds)]
+    return Unit(None, list(zip(of_batches, unit, strict=True)), unit.rows, unit.source, unit.splits)
 
 
 def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """A built-in transform works on all rows at once; any other function on one element after another."""
     if hasattr(node.function, "apply") and unit.splits is None:
         columns = node.function.apply(unit.as_columns(), row_seeds(context.seed, positions))
-        return Unit(columns, None, unit.rows)
+        return Unit(columns, None, unit.rows, unit.source)
     seeds = row_seeds(context.seed, positions) if node.rng else None
     elements = []
     for number, element in enumerate(unit):
@@ -83,9 +120,7 @@ def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageCont
             elements.append(_call(node.function, arguments))
         except Exception as error:
             raise _failure(node, unit, number, context, error) from error
-    if unit.splits is None:
-        return Unit(None, elements, unit.rows)
-    return Unit(None, elements, unit.rows, unit.splits)
+    return Unit(None, elements, unit.rows, unit.source, unit.splits)
 
 
 def _call(function: Callable[..., Any] | plan.Transform, arguments: tuple[Any, ...]) -> Any:
@@ -96,23 +131,35 @@ def _call(function: Callable[..., Any] | plan.Transform, arguments: tuple[Any, .
 
 def _failure(node: plan.Map, unit: Unit, number: int, context: StageContext, error: Exception) -> StageError:
     first = number if unit.splits is None else int(unit.splits[number])
-    row = int(unit.rows.numbers()[first])
+    row = int(unit.rows[first])
+    source = unit.source if isinstance(unit.source, int) else int(unit.source[first])
     code = getattr(node.function, "__code__", None)
     name = getattr(node.function, "__qualname__", type(node.function).__name__)
     where = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
     text = str(error) if isinstance(error, WellfedError) else f"{type(error).__name__}: {error}"
-    return StageError(f"map({name}{where})", row, context.locate(row), text)
+    return StageError(f"map({name}{where})", row, context.locate(source, row), text)
 
 
 STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {
-    plan.Shuffle: run_same,
-    plan.Shard: run_same,
-    plan.Take: run_same,
-    plan.Skip: run_same,
-    plan.Repeat: run_same,
-    plan.Prefetch: run_same,
+    **dict.fromkeys(
+        (
+            plan.Shuffle,
+            plan.Shard,
+            plan.Take,
+            plan.Skip,
+            plan.Part,
+            plan.Repeat,
+            plan.Select,
+            plan.Sample,
+            plan.Prefetch,
+        ),
+        run_same,
+    ),
     plan.Map: run_map,
+    plan.Enumerate: run_enumerate,
+    plan.RowIds: run_row_ids,
     plan.Batch: run_batch,
+    plan.PaddedBatch: run_padded_batch,
 }
 
 

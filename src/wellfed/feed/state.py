@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import numpy as np
+
 from wellfed.errors import StateError
 from wellfed.feed import plan
 
@@ -15,7 +17,7 @@ VERSION = 1
 
 def fingerprint(node: plan.Node) -> str:
     """16 hex digits that change when the plan does: its verbs, their numbers, and the names of its functions."""
-    return hashlib.sha256("\n".join(_describe(step) for step in plan.chain(node)).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(_describe(step) for step in plan.walk(node)).encode()).hexdigest()[:16]
 
 
 def _describe(step: plan.Node) -> str:
@@ -23,8 +25,8 @@ def _describe(step: plan.Node) -> str:
         return f"Records({_text(step.features)})"
     if isinstance(step, plan.Arrays):
         return "Arrays"
-    values = [f"{f.name}={_text(getattr(step, f.name))}" for f in fields(step) if f.name != "source"]
-    return f"{type(step).__name__}({', '.join(values)})"
+    values = [f"{f.name}={_text(getattr(step, f.name))}" for f in fields(step) if f.name not in ("source", "sources")]
+    return f"{type(step).__name__}/{len(plan.below(step))}({', '.join(values)})"
 
 
 def _text(value: Any) -> str:
@@ -34,6 +36,8 @@ def _text(value: Any) -> str:
         return repr(value)
     if callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()[:16]}"
     return repr(value)
 
 

@@ -35,6 +35,17 @@ def map_tree(function: Callable[[Any], Any], tree: Tree) -> Tree:
     return function(tree)
 
 
+def map_trees(function: Callable[[list[Any]], Any], trees: Sequence[Tree]) -> Tree:
+    """One tree from several of the same structure: each leaf is what `function` gives for the list of theirs."""
+    first = trees[0]
+    if isinstance(first, Mapping):
+        return {name: map_trees(function, [_branch(tree, name, "") for tree in trees]) for name in first}
+    if isinstance(first, tuple):
+        branches = (map_trees(function, [_branch(tree, n, "") for tree in trees]) for n in range(len(first)))
+        return type(first)(*branches) if hasattr(first, "_fields") else tuple(branches)
+    return function(list(trees))
+
+
 def leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
     """Each leaf with its path, such as `image` or `1.x`."""
     if isinstance(tree, Mapping):

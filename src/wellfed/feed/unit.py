@@ -14,7 +14,7 @@ from wellfed.feed.tree import Tree, dense, nbytes_of, row_of, rows_of, stack
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wellfed.feed.order import Positions
+    from wellfed.feed.mixing import UInt64s
 
 # A batch smaller than this is a copy of its own, so that keeping it does not keep its whole unit. [bytes]
 SMALL_BATCH = 64 << 10
@@ -27,13 +27,15 @@ class Unit:
     Attributes:
       columns: The rows as a tree of columns; None while `elements` holds them.
       elements: The rows, or batches, one by one; None while `columns` holds them.
-      rows: Each row's position in the source and its epoch.
+      rows: The number of each row in its source: uint64 (rows,).
+      source: Which of the plan's sources they come from, or each row: int64 (rows,).
       splits: Where each batch begins and ends among the rows, int64 (batches + 1,); None while elements are rows.
     """
 
     columns: Tree | None
     elements: Sequence[Tree] | None
-    rows: Positions
+    rows: UInt64s
+    source: int | NDArray[np.int64] = 0
     splits: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:

@@ -63,6 +63,9 @@ class DecodeOptions:
             raise ValueError(f"max_pixels must be at least 1 pixel, got {self.max_pixels}")
 
 
+_DEFAULTS = DecodeOptions()
+
+
 class _Options(TypedDict, total=False):
     channels: Literal[0, 1, 3, 4]
     order: Literal["rgb", "bgr"]
@@ -97,10 +100,11 @@ def decode_image(
       Three channels by default, not as stored. A JPEG's DCT is the accurate one; `dct="fast"` gives TensorFlow's
       default bit for bit. An animated GIF gives its first frame. Damage is always an error.
 
+    >>> from wellfed.image import encode_image
     >>> decode_image(encode_image(np.zeros((2, 3, 3), np.uint8))).shape
     (2, 3, 3)
     """
-    return decode(data, DecodeOptions(**options), at_least)
+    return decode(data, DecodeOptions(**options) if options else _DEFAULTS, at_least)
 
 
 def decode(data: Encoded, options: DecodeOptions, at_least: tuple[int, int] | None = None) -> npt.NDArray[Any]:
@@ -127,32 +131,25 @@ def jpeg_size(data: Encoded, options: DecodeOptions) -> tuple[int, int] | None:
     view = unwrap_gzip(as_view(data))
     if sniff_format(view) != "jpeg":
         return None
-    height, width, _ = jpeg.stored_shape(view)
+    shape = jpeg.read_shape(view)
     turned = options.exif == "apply" and jpeg.read_header(view).orientation >= 5
-    return (width, height) if turned else (height, width)
+    return (shape.width, shape.height) if turned else (shape.height, shape.width)
 
 
 def _decode_jpeg(view: memoryview, options: DecodeOptions, at_least: tuple[int, int] | None) -> npt.NDArray[np.uint8]:
-    height, width, stored = jpeg.stored_shape(view)
-    _check_pixels(height, width, 1, options)
+    shape = jpeg.read_shape(view)
+    _check_pixels(shape.height, shape.width, 1, options)
     orientation = 1
     if options.exif != "ignore":
         orientation = _orientation(jpeg.read_header(view).orientation, options)
-    if options.mode == "index" and stored != 1:
+    if options.mode == "index" and shape.channels != 1:
         raise ImageError('mode="index" needs a palette or a grey picture, found a JPEG in colour')
-    channels = 1 if options.mode == "index" else options.channels or stored
+    channels = 1 if options.mode == "index" else options.channels or shape.channels
     scale = 1
     if at_least is not None:
-        wanted = at_least if orientation < 5 else at_least[::-1]
-        scale = decode_scale(height, width, wanted)
-    pixels = jpeg.decode(
-        view,
-        channels,
-        bgr=options.order == "bgr",
-        fast_dct=options.dct == "fast",
-        min_height=-(-height // scale),
-        min_width=-(-width // scale),
-    )
+        scale = decode_scale(shape.height, shape.width, at_least if orientation < 5 else at_least[::-1])
+    bgr, fast_dct = options.order == "bgr", options.dct == "fast"
+    pixels = jpeg.decode(view, shape, channels, bgr=bgr, fast_dct=fast_dct, scale=scale)
     pixels = turn_upright(pixels, orientation)
     return pixels[None] if options.frames == "all" else pixels
 
@@ -180,6 +177,8 @@ def _decode_other(view: memoryview, name: str, options: DecodeOptions) -> npt.ND
     width, height = picture.size
     _check_pixels(height, width, count if options.frames == "all" else 1, options)
     orientation = 1 if options.exif == "ignore" else _orientation(pillow.orientation_of(picture), options)
+    if options.dtype == "uint16" and pillow.loses_bits(picture):
+        raise ImageError(f"the {name.upper()} has 16-bit colours, of which Pillow gives 8 bits; decode it as uint8")
     if options.frames == "error" and count > 1:
         raise ImageError(f'the picture has {count} frames and frames="error"')
     if options.frames == "all":

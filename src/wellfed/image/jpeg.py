@@ -12,73 +12,109 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import simplejpeg
 
 from wellfed.errors import ImageError
+from wellfed.image.colour import luma, rgb_of_cmyk, with_alpha
 from wellfed.image.exif import exif_orientation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     import numpy.typing as npt
 
-_SOS, _EOI, _COMMENT = 0xDA, 0xD9, 0xFE
+_SOS, _EOI, _COMMENT, _ADOBE = 0xDA, 0xD9, 0xFE, 0xEE
 _STANDALONE = {0x01, *range(0xD0, 0xD8)}  # TEM and RSTn have no length.
 _FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # SOFn; the three are DHT, JPG and DAC.
-_COLOURS = {1: "GRAY", 3: "RGB", 4: "RGBA"}
+_RGB = {1: "GRAY", 3: "RGB", 4: "RGBA"}
+_BGR = {1: "GRAY", 3: "BGR", 4: "BGRA"}
 
 
 @dataclass(frozen=True, slots=True)
 class JpegHeader:
-    """What is known before a pixel is decoded. `components` is 1, 3 or 4; `bits` 8 or 12 a sample."""
+    """What is known before a pixel is decoded. `components` is 1, 3 or 4; `bits` 8 or 12 a sample.
+
+    `adobe` says whether Adobe's marker is there, after which inks are stored inverted.
+    """
 
     height: int
     width: int
     components: int
     bits: int
     orientation: int
+    adobe: bool
+
+    @property
+    def channels(self) -> int:
+        """1 or 3: inks are decoded to RGB."""
+        return 1 if self.components == 1 else 3
 
 
 def read_header(view: memoryview) -> JpegHeader:
     """Walks the segments up to the first scan. Touches no pixel."""
     frame: tuple[int, int, int, int] | None = None
-    orientation = 1
+    orientation, adobe = 1, False
     for marker, start, stop in _segments(view):
         content = view[start:stop]
         if marker in _FRAMES and frame is None and len(content) >= 6:
             frame = (int.from_bytes(content[1:3]), int.from_bytes(content[3:5]), content[5], content[0])
         elif marker == 0xE1 and orientation == 1 and bytes(content[:6]) == b"Exif\0\0":
             orientation = exif_orientation(content[6:])
+        elif marker == _ADOBE and len(content) >= 12 and bytes(content[:5]) == b"Adobe":
+            adobe = True
     if frame is None:
         raise ImageError("the JPEG has no frame header before its first scan")
-    return JpegHeader(*frame, orientation)
+    return JpegHeader(*frame, orientation, adobe)
 
 
-def stored_shape(view: memoryview) -> tuple[int, int, int]:
-    """Height, width and components (CMYK counts 3, as it is decoded to RGB). 1 us; for hot paths."""
+@dataclass(frozen=True, slots=True)
+class JpegShape:
+    """Size, channels (1 or 3) and whether they are made from four inks."""
+
+    height: int
+    width: int
+    channels: int
+    inks: bool
+
+
+def read_shape(view: memoryview) -> JpegShape:
+    """As `read_header`, but in 1 us: for hot paths."""
     try:
         height, width, colour, _ = simplejpeg.decode_jpeg_header(view)
-    except ValueError as error:
+    except ValueError:
         header = read_header(view)
-        if header.bits != 8:
-            raise ImageError(f"the JPEG has {header.bits} bits a sample; 8 are supported") from error
-        return header.height, header.width, min(header.components, 3)
-    return height, width, 1 if colour == "Gray" else 3
+        return JpegShape(header.height, header.width, header.channels, header.components == 4)
+    return JpegShape(height, width, 1 if colour == "Gray" else 3, colour in {"CMYK", "YCCK"})
 
 
 def decode(
-    view: memoryview, channels: int, *, bgr: bool, fast_dct: bool, min_height: int = 0, min_width: int = 0
+    view: memoryview, shape: JpegShape, channels: int, *, bgr: bool, fast_dct: bool, scale: int = 1
 ) -> npt.NDArray[np.uint8]:
-    """Decodes to `(H, W, channels)`, at the smallest scale that is not below the minimum sizes. Strict."""
-    colour = _COLOURS[channels]
-    if bgr:
-        colour = colour.replace("RGB", "BGR")
-    options = {"fastdct": fast_dct, "min_height": min_height, "min_width": min_width}
+    """Decodes to `(H, W, channels)` with both sides divided by `scale`, rounded up. Any damage is an error."""
+    options = {
+        "fastdct": fast_dct,
+        "min_height": -(-shape.height // scale),
+        "min_width": -(-shape.width // scale),
+    }
+    if not shape.inks:
+        return _decode(view, _BGR[channels] if bgr else _RGB[channels], options)
+    inks = _decode(view, "CMYK", options)
+    pixels = rgb_of_cmyk(inks, inverted=read_header(view).adobe)
+    if channels == 1:
+        return luma(pixels)
+    pixels = np.ascontiguousarray(pixels[..., ::-1]) if bgr else pixels
+    return pixels if channels == 3 else with_alpha(pixels)
+
+
+def _decode(view: memoryview, colour: str, options: dict[str, int]) -> npt.NDArray[np.uint8]:
     try:
         return simplejpeg.decode_jpeg(view, colour, **options)  # type: ignore[no-any-return]  # It ships no types.
     except ValueError as error:
         first = error
+    bits = read_header(view).bits
+    if bits != 8:
+        raise ImageError(f"the JPEG has {bits} bits a sample; 8 are supported") from first
     # The decoder is strict: any warning is an error. What lies between the header's segments harms no pixel, so
     # a picture that decodes without it is whole (TensorFlow and Pillow take it, too).
     try:
@@ -120,7 +156,7 @@ def _plain_stream(view: memoryview) -> bytes:
     for marker, start, stop in _segments(view):
         header_end = stop
         # APP0 (JFIF) and APP14 (Adobe) tell the colour space; other APPn and comments only describe.
-        if marker in {0xE0, 0xEE} or not (0xE0 <= marker <= 0xEF or marker == _COMMENT):
+        if marker in {0xE0, _ADOBE} or not (0xE0 <= marker <= 0xEF or marker == _COMMENT):
             parts.append(bytes((0xFF, marker)) + bytes(view[start - 2 : stop]))
     rest = bytes(view[header_end:])
     scan = rest.find(bytes((0xFF, _SOS)))

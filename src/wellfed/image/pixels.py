@@ -67,6 +67,8 @@ def run(
       bias: See `scale`.
       planar: Channels first.
     """
+    if len(out) == 0:
+        return
     channels, item = pictures.shape[3], pictures.itemsize
     rows = pictures.strides[2] == channels * item and (channels == 1 or pictures.strides[3] == item)
     _native.run_pixels(

@@ -20,6 +20,7 @@ from isal import isal_zlib
 
 from wellfed import _native
 from wellfed.errors import ImageError
+from wellfed.image.colour import luma
 from wellfed.image.exif import exif_orientation
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def colours(picture: Png, pixels: npt.NDArray[Any], channels: int) -> npt.NDArra
         pixels = pixels * np.uint8(255 // (2**picture.depth - 1))
     grey = picture.kind in {_GREY, _GREY_ALPHA}
     if channels <= 2:
-        last = pixels[..., :1] if grey else _luma(pixels)
+        last = pixels[..., :1] if grey else luma(pixels)
     else:
         last = np.repeat(pixels[..., :1], 3, axis=-1) if grey else pixels[..., :3]
     return np.ascontiguousarray(last) if alpha is None else np.concatenate([last, alpha], axis=-1)
@@ -125,6 +126,8 @@ def _walk(view: memoryview, *, whole: bool) -> tuple[Png, list[memoryview]]:
         if len(view) - pos < 12:
             raise ImageError(f"the PNG ends at byte {len(view)}, before its IEND chunk")
         length, name = _CHUNK.unpack_from(view, pos)
+        if name == b"IDAT" and picture is not None and not whole:
+            return picture, content
         if length > len(view) - pos - 12:
             raise ImageError(f"the PNG ends at byte {len(view)}, inside its {_printable(name)} chunk at byte {pos}")
         chunk = view[pos + 8 : pos + 8 + length]
@@ -132,8 +135,6 @@ def _walk(view: memoryview, *, whole: bool) -> tuple[Png, list[memoryview]]:
         if picture is None:
             picture = _parse_header(name, chunk)
         elif name == b"IDAT":
-            if not whole:
-                return picture, content
             content.append(chunk)
         elif name == b"IEND":
             if not content:
@@ -204,13 +205,6 @@ def _alpha(picture: Png, pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         key = np.frombuffer(table, ">u2").astype(np.int64)
         alpha[(pixels == key).all(axis=-1)] = 0
     return alpha
-
-
-def _luma(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Grey of colours by ITU-R BT.601, in Pillow's fixed point."""
-    weighted = pixels[..., :3].astype(np.uint32) * np.array([19595, 38470, 7471], np.uint32)
-    sums: npt.NDArray[np.uint32] = weighted.sum(axis=-1, dtype=np.uint32, keepdims=True)
-    return ((sums + np.uint32(0x8000)) >> np.uint32(16)).astype(pixels.dtype)
 
 
 def _printable(name: bytes) -> str:

@@ -8,6 +8,7 @@ from wellfed.io.patterns import expand_patterns
 from wellfed.io.reader import TFRecordReader
 from wellfed.io.records import Records
 from wellfed.io.salvage import SalvageReport, salvage
+from wellfed.io.text_index import read_text_index, write_text_index
 from wellfed.io.walk import Damage
 from wellfed.io.writer import TFRecordWriter
 
@@ -21,5 +22,7 @@ __all__ = [
     "TFRecordReader",
     "TFRecordWriter",
     "expand_patterns",
+    "read_text_index",
     "salvage",
+    "write_text_index",
 ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import mmap
 import os
+import stat
 import threading
 import weakref
 from pathlib import Path
@@ -26,6 +27,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PathLike = str | os.PathLike[str]
+
+# Protocol -> the package that speaks it, which is also the name of wellfed's extra.
+_PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "hdfs": "pyarrow",
+}
 
 
 class ByteSource(Protocol):
@@ -55,6 +67,7 @@ class LocalFile:
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
+        check_regular(self.path)
         self._descriptor = os.open(local_path(self.path), os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self._closer = weakref.finalize(self, os.close, self._descriptor)
         self.size = os.fstat(self._descriptor).st_size
@@ -131,6 +144,17 @@ def local_path(path: PathLike) -> str:
     return os.fspath(path).removeprefix("file://")
 
 
+def check_regular(path: PathLike) -> None:
+    """Refuses what cannot be read at any place: a pipe would seem to be an empty file.
+
+    Raises:
+      OSError: The path is a pipe, a socket or a device, or does not exist.
+    """
+    mode = Path(local_path(path)).stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # Opening a folder says what it is.
+        raise OSError(f"{os.fspath(path)} is a pipe or device; records are read from files")
+
+
 def open_system(url: str) -> tuple[Any, str]:
     """The fsspec file system of a URL, and the file's name within it.
 
@@ -143,7 +167,10 @@ def open_system(url: str) -> tuple[Any, str]:
         system, name = fsspec.core.url_to_fs(url)
     except ImportError as error:
         protocol = url.split("://", 1)[0]
-        raise MissingExtraError(f"{protocol}://", str(error), protocol) from error
+        package = _PACKAGES.get(protocol)
+        if package is None:
+            raise  # fsspec names the package.
+        raise MissingExtraError(f"{protocol}://", package, package) from error
     return system, name
 
 
@@ -168,6 +195,7 @@ class MappedFile:
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
+        check_regular(self.path)
         self._found = Path(local_path(self.path)).resolve()
         self._stamp = self._stat()
         self.size = self._stamp[2]
@@ -175,6 +203,13 @@ class MappedFile:
         if self.size:
             with self._found.open("rb") as file:
                 self.data = _map(file.fileno(), self.size)
+
+    def is_current(self) -> bool:
+        """Whether the file at `path` is still this one, and neither longer nor written to since."""
+        try:
+            return self._stat() == self._stamp
+        except FileNotFoundError:
+            return False
 
     def check_unchanged(self) -> None:
         """Looks whether the file at `path` is still the one that was mapped.

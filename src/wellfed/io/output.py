@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from wellfed.io.files import PathLike
 
 
+_OBJECT_STORES = ("s3://", "s3a://", "gs://", "gcs://", "abfs://", "abfss://", "az://")
+
+
 class Output(Protocol):
     """A file that is being written, by one thread at a time."""
 
@@ -52,7 +55,9 @@ def open_output(path: PathLike, *, overwrite: bool = False, append: bool = False
     if is_url(path):
         if append:
             raise ValueError(f"append=True needs a file on this machine, got {os.fspath(path)}")
-        return _RemoteOutput(os.fspath(path), overwrite=overwrite)
+        url = os.fspath(path)
+        kind = _ObjectOutput if url.startswith(_OBJECT_STORES) else _RenamedOutput
+        return kind(url, overwrite=overwrite)
     # The file behind a symbolic link is replaced, not the link.
     target = Path(os.path.realpath(local_path(path)))
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
@@ -119,11 +124,11 @@ class _DirectOutput:
     abandon = commit
 
 
-class _RemoteOutput:
+class _ObjectOutput:
+    """An object store, where a name appears when its upload is committed."""
+
     def __init__(self, url: str, *, overwrite: bool) -> None:
-        system, name = open_system(url)
-        if not overwrite and system.exists(name):
-            raise _exists(url)
+        system, name = _open_remote(url, overwrite=overwrite)
         self._file: Any = system.open(name, "wb", autocommit=False)
         self._open = True
 
@@ -138,8 +143,42 @@ class _RemoteOutput:
     def abandon(self) -> None:
         if self._open:
             self._open = False
-            with contextlib.suppress(NotImplementedError):
-                self._file.discard()
+            self._file.discard()
+
+
+class _RenamedOutput:
+    """Any other remote file system: a temporary name, then a move."""
+
+    def __init__(self, url: str, *, overwrite: bool) -> None:
+        self._url, self._overwrite = url, overwrite
+        self._system, self._name = _open_remote(url, overwrite=overwrite)
+        folder, _, file = self._name.rpartition("/")
+        self._partial = f"{folder}/.{file}.{os.getpid()}-{secrets.token_hex(4)}.partial"
+        self._file: Any = self._system.open(self._partial, "wb")
+
+    def write(self, content: bytes | memoryview) -> None:
+        self._file.write(content)
+
+    def commit(self) -> None:
+        try:
+            self._file.close()
+            if not self._overwrite and self._system.exists(self._name):
+                raise _exists(self._url)
+            self._system.mv(self._partial, self._name)
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        self._file.close()
+        with contextlib.suppress(FileNotFoundError):
+            self._system.rm_file(self._partial)
+
+
+def _open_remote(url: str, *, overwrite: bool) -> tuple[Any, str]:
+    system, name = open_system(url)
+    if not overwrite and system.exists(name):
+        raise _exists(url)
+    return system, name
 
 
 def _write_all(file: BinaryIO, content: bytes | memoryview) -> None:

@@ -19,6 +19,7 @@ import glob
 import os
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,15 @@ from wellfed.errors import DatasetError
 from wellfed.io.files import is_url, local_path, open_system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from wellfed.io.files import PathLike
 
 _SHARD = re.compile(r"^(?P<before>.*?)(?P<number>\d+)-of-(?P<count>\d+)(?P<after>[^/\\]*)$", re.DOTALL)
 _SPEC = re.compile(r"^(?P<stem>.+)@(?P<count>\d+)$", re.DOTALL)
 _MAGIC = re.compile(r"[*?[]")
+_NAMED = 3  # Missing shards that an error names.
+_MAX_SHARDS = 1_000_000  # More are a damaged name; looking for each of them would take for ever.
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +115,21 @@ def _glob(pattern: str) -> list[str]:
 
 def _check_complete(pattern: str, found: list[str]) -> None:
     """Refuses a set with a hole: shards that the pattern would match if they were there."""
+    missing = list(islice(_missing(pattern, found), _NAMED + 1))
+    if missing:
+        names = ", ".join(Path(name).name for name in missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
+        raise DatasetError(f"{len(found)} files match, but shards are missing: {names}", pattern)
+
+
+def _missing(pattern: str, found: list[str]) -> Iterator[str]:
     shards = [shard for shard in map(ShardName.parse, found) if shard is not None]
-    there = {(shard.before, shard.count, shard.after, shard.number) for shard in shards}
-    missing = []
+    there = set(shards)
     for before, count, after in sorted({(shard.before, shard.count, shard.after) for shard in shards}):
         width = _width(found, before, after)
-        for number in range(count):
+        for number in range(min(count, _MAX_SHARDS)):
             name = f"{before}{number:0{width}d}-of-{count:0{width}d}{after}"
-            if (before, count, after, number) not in there and _fits(name, pattern):
-                missing.append(name)
-    if missing:
-        names = ", ".join(Path(name).name for name in missing[:3]) + (", ..." if len(missing) > 3 else "")
-        raise DatasetError(f"{len(missing)} of {len(missing) + len(found)} shards are missing: {names}", pattern)
+            if ShardName(before, number, count, after) not in there and _fits(name, pattern):
+                yield name
 
 
 def _width(found: list[str], before: str, after: str) -> int:
@@ -137,7 +143,13 @@ def _width(found: list[str], before: str, after: str) -> int:
 
 def _fits(path: str, pattern: str) -> bool:
     """As glob: `*` does not match a "/"."""
-    parts, wanted = path.split("/"), local_path(pattern).split("/")
-    if "**" in wanted:
-        return fnmatch.fnmatchcase(path, local_path(pattern))
+    path, pattern = _without_protocol(path), _without_protocol(pattern)
+    if "**" in pattern.split("/"):
+        return fnmatch.fnmatchcase(path, pattern)
+    parts, wanted = path.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
+
+
+def _without_protocol(path: str) -> str:
+    # fsspec's file systems spell a name with one slash more or less than the caller did.
+    return path.rpartition("://")[2].lstrip("/")

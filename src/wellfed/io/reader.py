@@ -11,11 +11,12 @@ from wellfed.columns import Bytes
 from wellfed.io.compression import check_name
 from wellfed.io.framing import FRAME_BYTES, HEADER_BYTES
 from wellfed.io.streams import open_walker
+from wellfed.io.walk import MappedWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wellfed.io.files import PathLike
+    from wellfed.io.files import MappedFile, PathLike
     from wellfed.io.walk import Damage, Run
 
 
@@ -67,6 +68,7 @@ class TFRecordReader:
             raise ValueError(f'on_damage must be "raise" or "skip", got {on_damage!r}')
         self.path = str(path)
         self._compression_type, self._on_damage, self._check_crc = compression_type, on_damage, check_crc
+        self._mapped: MappedFile | None = None  # Of the last iteration: a new mapping would fault in each page again.
         self.damage: list[Damage] = []
 
     def __iter__(self) -> Iterator[bytes]:
@@ -85,7 +87,10 @@ class TFRecordReader:
         return (run_records(run) for run in self._runs(max_records))
 
     def _runs(self, max_records: int | None) -> Iterator[Run]:
-        walker, _ = open_walker(self.path, self._compression_type, check=self._check_crc, on_damage=self._on_damage)
+        walker, _ = open_walker(
+            self.path, self._compression_type, self._mapped, check=self._check_crc, on_damage=self._on_damage
+        )
+        self._mapped = walker.window.mapped if isinstance(walker.window, MappedWindow) else None
         self.damage = walker.damage
         while (run := walker.next_run(max_records)) is not None:
             yield run

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from wellfed.io.compression import HEAD_BYTES, choose
-from wellfed.io.files import MappedFile, is_url, local_path, open_source
+from wellfed.io.files import MappedFile, check_regular, is_url, local_path, open_source
 from wellfed.io.inflate import InflateStream
 from wellfed.io.walk import MappedWindow, Walker
 
@@ -103,12 +103,15 @@ class StreamWindow:
         """See `Window`; a stream's own sums tell whether it is what it was."""
 
 
-def open_window(path: PathLike, compression_type: str | None = None) -> tuple[Window, str]:
+def open_window(
+    path: PathLike, compression_type: str | None = None, mapped: MappedFile | None = None
+) -> tuple[Window, str]:
     """Opens a file for a walk over its records.
 
     Args:
       path: A path of this machine or a URL.
       compression_type: "", "GZIP" or "ZLIB"; None has it told from the content.
+      mapped: The file from an earlier walk, used again if it is plain and the same still: its pages are at hand.
 
     Returns:
       The window, at the start of the file, and the compression: "", "GZIP" or "ZLIB".
@@ -119,10 +122,13 @@ def open_window(path: PathLike, compression_type: str | None = None) -> tuple[Wi
       CompressionError: The content has another compression than the one given.
     """
     name = str(path)
+    if mapped is not None and mapped.is_current():
+        return MappedWindow(mapped), ""
     if is_url(path):
         source = open_source(path)
         compression = choose(_head(source), compression_type, name)
     else:
+        check_regular(path)
         with Path(local_path(path)).open("rb", buffering=0) as file:
             compression = choose(file.read(HEAD_BYTES), compression_type, name)
         if not compression:
@@ -133,10 +139,15 @@ def open_window(path: PathLike, compression_type: str | None = None) -> tuple[Wi
 
 
 def open_walker(
-    path: PathLike, compression_type: str | None = None, *, check: bool = True, on_damage: str = "raise"
+    path: PathLike,
+    compression_type: str | None = None,
+    mapped: MappedFile | None = None,
+    *,
+    check: bool = True,
+    on_damage: str = "raise",
 ) -> tuple[Walker, str]:
     """Opens a file and stands in front of its first record; see `open_window` and `Walker`."""
-    window, compression = open_window(path, compression_type)
+    window, compression = open_window(path, compression_type, mapped)
     return Walker(window, str(path), check=check, on_damage=on_damage), compression
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
 from wellfed.packing.job import Job
-from wellfed.packing.options import SHARD_BYTES, Compression, Layout, OnError, PackOptions, PictureOptions
+from wellfed.packing.options import OnError, PackFields, PackOptions
 from wellfed.packing.packer import Packer, check_target
 from wellfed.packing.run import GivenPool, LocalPool, default_workers
+from wellfed.packing.sourced import as_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Executor
 
     from wellfed.packing.progress import Progress
@@ -20,26 +21,15 @@ if TYPE_CHECKING:
 
 
 def pack(
-    source: Source,
+    source: Source | Iterable[Mapping[str, Any]],
     out: str | os.PathLike[str],
     *,
-    name: str,
-    split: Mapping[str, float] | str | None = None,
-    stratify: bool = False,
-    shards: int | Mapping[str, int] | None = None,
-    shard_size: int = SHARD_BYTES,
-    seed: int = 0,
-    shuffle: bool = True,
-    compression: Compression = "",
-    version: str | None = None,
-    layout: Layout = "tfds",
-    name_pattern: str | None = None,
-    pictures: PictureOptions | None = None,
     on_error: OnError = "raise",
     overwrite: bool = False,
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
+    **options: Unpack[PackFields],
 ) -> PackReport:
     """Packs raw data into TFRecord shards, shuffled and split, with index, manifest and metadata.
 
@@ -48,28 +38,16 @@ def pack(
     the manifest is written last. A pack that was killed goes on with its finished shards when it is run again.
 
     Args:
-      source: The raw data, such as `wf.sources.ClassFolders("photos/")`.
+      source: The raw data, such as `wf.sources.ClassFolders("photos/")`; or any sequence or iterable of mappings.
       out: Folder or fsspec URL of the data set. It is made if it is not there.
-      name: The data set's name, also in the shards' names: letters, digits and "_".
-      split: Split to share, such as `{"train": 0.9, "test": 0.1}`, by a hash of each item's key: an item keeps its
-        split when others are added. One name puts all items into it. None keeps the source's own splits, or makes
-        "train".
-      stratify: Take the shares within each class.
-      shards: How many shards each split gets, or a mapping for each split its own.
-      shard_size: As many shards as give about this many bytes each. [bytes] Used where `shards` is None.
-      seed: Of the shuffle. It does not change the splits.
-      shuffle: Shuffle the listing, exactly and as a whole; False keeps the source's order.
-      compression: "", "GZIP", "ZLIB", or "GZIP_SEEKABLE": GZIP that wellfed reads at random.
-      version: Such as "1.1.0": packed into a folder of that name, beside other versions, and made current when whole.
-      layout: "tfds" or "plain"; see `PackOptions`.
-      name_pattern: Such as "data_{shard:05d}.tfrecord", for the plain layout.
-      pictures: What is done to pictures; by default their bytes are kept.
       on_error: A bad item ends the pack ("raise"), is left out and reported ("skip"), or is also put aside in
         `out/.wellfed/quarantine` ("quarantine").
       overwrite: Replace a data set that is there, or begin again where other options were used before.
       workers: How many on this machine; None for as many as there are cores.
       executor: Any `concurrent.futures.Executor` to run on instead. It is not shut down.
       progress: Called about ten times a second, in this thread.
+      **options: The fields of `PackOptions`: name, split, stratify, shards, shard_size, seed, shuffle, compression,
+        version, layout, name_pattern, pictures.
 
     Returns:
       Counts, bytes, and what was left out.
@@ -84,24 +62,10 @@ def pack(
     Differs from TensorFlow Datasets:
       The split and the order do not come from a builder's code but from the options; shards are sized by `shard_size`.
     """
-    options = PackOptions(
-        name=name,
-        split=split,
-        stratify=stratify,
-        shards=shards,
-        shard_size=shard_size,
-        seed=seed,
-        shuffle=shuffle,
-        compression=compression,
-        version=version,
-        layout=layout,
-        name_pattern=name_pattern,
-        pictures=pictures or PictureOptions(),
-    )
     return pack_with(
         source,
         out,
-        options,
+        PackOptions(**options),
         on_error=on_error,
         overwrite=overwrite,
         workers=workers,
@@ -111,7 +75,7 @@ def pack(
 
 
 def pack_with(
-    source: Source,
+    source: Source | Iterable[Mapping[str, Any]],
     out: str | os.PathLike[str],
     options: PackOptions,
     *,
@@ -126,7 +90,7 @@ def pack_with(
         raise ValueError(f"workers must be at least 1, got {workers}")
     folder = os.fspath(out)
     check_target(folder, options, overwrite=overwrite)
-    job = Job.plan(source, options)
+    job = Job.plan(as_source(source), options)
     target = check_target(folder, options, overwrite=overwrite)
     packer = Packer(job, folder, target, on_error=on_error, overwrite=overwrite, progress=progress)
     pictures = options.pictures
@@ -144,7 +108,9 @@ def pack_with(
         pool.close()
 
 
-def plan_pack(source: Source, out: str | os.PathLike[str], options: PackOptions) -> PackPlan:
+def plan_pack(
+    source: Source | Iterable[Mapping[str, Any]], out: str | os.PathLike[str], options: PackOptions
+) -> PackPlan:
     """Says what a pack would write, without writing anything.
 
     Args:
@@ -159,4 +125,4 @@ def plan_pack(source: Source, out: str | os.PathLike[str], options: PackOptions)
       SourceError: The raw data is not what it was given for.
       PackError: The options do not fit it.
     """
-    return Job.plan(source, options).preview(os.fspath(out))
+    return Job.plan(as_source(source), options).preview(os.fspath(out))

@@ -5,17 +5,19 @@ listing -> plan -> (staging: finished shards of an earlier run) -> run -> write 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed.datasets import ClassLabel, Image, Manifest, Schema, Shard, SkippedItem
+from wellfed.packing.encode import ITEM_ERRORS
 from wellfed.packing.names import shard_names
 from wellfed.packing.pictures import Facts, PictureWork, narrowed_schema, stored_schema
 from wellfed.packing.plan import SplitPlan, plan_splits, record_overhead
 from wellfed.packing.report import PackPlan, PlannedSplit
-from wellfed.packing.write import ITEM_ERRORS, ShardTask
+from wellfed.packing.write import ShardTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +41,7 @@ class Job:
       work: What is done to pictures.
       plans: Which item goes where.
       names: The file name of each shard of each split.
+      as_is: Whether the source's records are written as they are.
     """
 
     source: Source
@@ -48,6 +51,7 @@ class Job:
     work: PictureWork
     plans: list[SplitPlan]
     names: list[list[str]]
+    as_is: bool
 
     @classmethod
     def plan(cls, source: Source, options: PackOptions) -> Job:
@@ -58,19 +62,28 @@ class Job:
           PackError: The options do not fit it.
         """
         listing = source.listing()
-        schema, work = stored_schema(source.schema, options.pictures, _sample(source))
+        as_is = hasattr(source, "record") and not options.pictures.reads_pictures
+        if as_is:
+            schema, work = source.schema, PictureWork((), options.pictures)
+        else:
+            schema, work = stored_schema(source.schema, options.pictures, _sample(source))
         plans = plan_splits(listing, options, schema)
-        return cls(source, listing, options, schema, work, plans, shard_names(plans, options))
+        return cls(source, listing, options, schema, work, plans, shard_names(plans, options), as_is)
 
     @property
     def files(self) -> list[str]:
         """The file names of all shards, in order."""
         return [name for names in self.names for name in names]
 
+    def json_options(self) -> dict[str, Any]:
+        """Returns the options as they come back from JSON."""
+        options: dict[str, Any] = json.loads(json.dumps(self.options.to_json()))
+        return options
+
     def fingerprint(self) -> dict[str, Any]:
         """Returns what must be the same for a pack to go on, as JSON values."""
         return {
-            "options": self.options.to_json(),
+            "options": self.json_options(),
             "items": len(self.listing),
             "listing": self.listing.fingerprint(),
             "schema": self.schema.to_json(),
@@ -90,6 +103,7 @@ class Job:
             compression=self.options.compression,
             on_error=on_error,
             counters=counters,
+            as_is=self.as_is,
         )
 
     def items_of(self, number: int) -> int:
@@ -104,7 +118,7 @@ class Job:
         splits = {}
         for plan, names in zip(self.plans, self.names, strict=True):
             of_split = [results[name] for name in names]
-            splits[plan.name] = tuple(Shard(r.file, r.records, r.bytes, r.sha256) for r in of_split)
+            splits[plan.name] = tuple(Shard(r.file, r.records, r.bytes, r.crc32c) for r in of_split)
             for result in of_split:
                 skipped += result.skipped
                 for feature, facts in (result.pictures or {}).items():
@@ -116,7 +130,7 @@ class Job:
             splits=splits,
             compression=self.options.compression.partition("_")[0],
             seed=self.options.seed if self.options.shuffle else None,
-            options=self.options.to_json(),
+            options=self.json_options(),
             listing=self.listing.fingerprint(),
             skipped=tuple(skipped),
         )

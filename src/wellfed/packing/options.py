@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Required, TypedDict, get_args
 
 Layout = Literal["tfds", "plain"]
 Compression = Literal["", "GZIP", "ZLIB", "GZIP_SEEKABLE"]
@@ -73,9 +73,31 @@ class PictureOptions:
             raise ValueError(f"sizes must be at least 1 pixel, got resize={self.resize}, crop={self.crop}")
 
     @property
+    def reads_pictures(self) -> bool:
+        """Whether pictures are looked at beyond their headers and ends."""
+        return self != PictureOptions()
+
+    @property
     def changes_pixels(self) -> bool:
         """Whether pictures may have to be decoded and encoded again, which is work for processes."""
         return self != PictureOptions(check=self.check, fields=self.fields)
+
+
+class PackFields(TypedDict, total=False):
+    """The fields of `PackOptions`, as keyword arguments."""
+
+    name: Required[str]
+    split: Mapping[str, float] | str | None
+    stratify: bool
+    shards: int | Mapping[str, int] | None
+    shard_size: int
+    seed: int
+    shuffle: bool
+    compression: Compression
+    version: str | None
+    layout: Layout
+    name_pattern: str | None
+    pictures: PictureOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from wellfed.packing.staging import (
     lock_path,
     remove_partial,
     staged_name,
+    unlock,
 )
 
 if TYPE_CHECKING:
@@ -122,9 +123,7 @@ class Packer:
                         place.rmdir()
             raise
         finally:
-            lock.release()
-            with contextlib.suppress(OSError):
-                lock_path(self._folder).parent.rmdir()
+            unlock(lock, self._folder)
         return report
 
     def _pack(self, pool: Pool) -> PackReport:

@@ -7,6 +7,7 @@ is whole.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ class Counters:
     """The mapped file of counters.
 
     Args:
-      path: The file. Where it is not there, as on another machine, nothing is counted and nothing stops.
+      path: The file. Where it is not there, as on another machine, or "", nothing is counted and nothing stops.
       shards: How many shards it counts for, to make the file; 0 to map one that is there.
     """
 
@@ -60,10 +61,10 @@ class Counters:
         self.path = path
         if shards:
             Path(path).write_bytes(bytes(16 * (shards + 1)))
-        try:
-            self._rows: NDArray[np.int64] = np.memmap(path, np.int64, "r+").reshape(-1, 2)
-        except OSError:
-            self._rows = np.zeros((1, 2), np.int64)
+        self._rows: NDArray[np.int64] = np.zeros((1, 2), np.int64)
+        if path:
+            with contextlib.suppress(OSError):
+                self._rows = np.memmap(path, np.int64, "r+").reshape(-1, 2)
 
     def count(self, shard: int, items: int, bytes_in: int) -> None:
         """Notes how far a shard is. Only its own worker writes its row."""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from wellfed.datasets.manifest import MANIFEST, parse_json, pointer_to_json
 from wellfed.datasets.tfds import DATASET_INFO, read_splits, tfds_files
+from wellfed.packing.encode import QUARANTINE
 from wellfed.packing.staging import clear, note_replaced, replaced, staged_name
-from wellfed.packing.write import QUARANTINE, index_name
+from wellfed.packing.write import index_name
 
 if TYPE_CHECKING:
     from wellfed.datasets import Manifest
@@ -34,8 +35,10 @@ def publish(folder: Folder, manifest: Manifest, *, tfds: bool) -> None:
         for name in (file, index_name(file)):
             if folder.size(staged_name(name)) is not None:
                 folder.move(staged_name(name), name)
-    for name, content in (tfds_files(manifest) if tfds else {}).items():
-        folder.write(name, content)
+    metadata = tfds_files(manifest) if tfds else {}
+    # dataset_info.json last: it is what makes the folder a data set for TensorFlow Datasets.
+    for name in sorted(metadata, key=lambda name: name == DATASET_INFO):
+        folder.write(name, metadata[name])
     quarantined = [item for item in manifest.skipped if item.split]
     if folder.names(QUARANTINE):
         lines = "".join(json.dumps(asdict(item)) + "\n" for item in quarantined)

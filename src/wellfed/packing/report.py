@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from wellfed.datasets import Schema, SkippedItem
 
 
+# Reasons of sources for what lies beside the data in most folders.
+_HARMLESS = ("is hidden", "is empty", "has no idx file's name")
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedSplit:
     """One split of a plan.
@@ -84,5 +88,5 @@ class PackReport:
 
     @property
     def lost(self) -> Sequence[SkippedItem]:
-        """What was left out and is not there on purpose: all of `skipped` but hidden files and empty folders."""
-        return [item for item in self.skipped if item.reason not in ("is hidden", "is empty")]
+        """What was left out and may be missed: all of `skipped` but what nobody takes for data."""
+        return [item for item in self.skipped if item.reason not in _HARMLESS]

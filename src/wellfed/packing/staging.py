@@ -12,6 +12,7 @@ All of it goes when the manifest stands.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from wellfed.datasets.folder import LocalFolder
-from wellfed.datasets.manifest import SkippedItem
+from wellfed.datasets.manifest import UNFINISHED, SkippedItem
 from wellfed.errors import PackError
 from wellfed.packing.pictures import Facts
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from wellfed.datasets.folder import Folder
 
 STAGING = ".wellfed/pack"
-PLAN = f"{STAGING}/plan.json"
+PLAN = UNFINISHED
 REPLACED = f"{STAGING}/replaced.json"
 
 _IN_USE_ERRNOS = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.ENOENT}
@@ -51,7 +52,7 @@ class ShardResult:
       file: Its final name.
       records: How many records it holds.
       bytes: Its size on disk. [bytes]
-      sha256: The hash of its bytes.
+      crc32c: The checksum of its bytes.
       bytes_in: What the items it was made of held, by the listing. [bytes]
       skipped: The items left out, and why.
       pictures: For each feature that holds pictures, what all of the shard have in common.
@@ -60,7 +61,7 @@ class ShardResult:
     file: str
     records: int
     bytes: int
-    sha256: str
+    crc32c: str
     bytes_in: int
     skipped: tuple[SkippedItem, ...] = ()
     pictures: Mapping[str, Facts] | None = None
@@ -94,9 +95,10 @@ def finished(folder: Folder, files: list[str]) -> dict[str, ShardResult]:
     results = {}
     for file in files:
         content = folder.read(done_name(file)) if f"{file}.json" in notes else None
-        if content is None:
-            continue
-        result = ShardResult.from_json(content)
+        try:
+            result = ShardResult.from_json(content or b"")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue  # No note, or a damaged one: the shard is written again.
         # The shard waits in staging, or a publishing that was cut short has moved it already.
         if result.bytes in (folder.size(staged_name(file)), folder.size(file)):
             results[file] = result
@@ -231,6 +233,13 @@ class Lock:
             self._file.close()
         with _HELD_GUARD:
             _HELD.discard(self._name)
+
+
+def unlock(lock: Lock, folder: Folder) -> None:
+    """Releases a lock, and removes the staging folder where nothing is left in it."""
+    lock.release()
+    with contextlib.suppress(OSError):
+        lock_path(folder).parent.rmdir()
 
 
 if sys.platform == "win32":

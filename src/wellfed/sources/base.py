@@ -14,14 +14,17 @@ Splits that the raw data brings (MNIST's train and test) are part of the listing
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from wellfed.errors import SourceError
 from wellfed.sources.sniff import HEAD_BYTES, describe, image_kind
+
+# Of all sources together: a lock of its own would not pickle. Reentrant, for a source made of other sources.
+_SCANNING = threading.RLock()
 
 StrPath = str | os.PathLike[str]
 
@@ -59,6 +62,31 @@ class Source(Protocol):
 
     def part(self, rows: NDArray[np.int64]) -> Source:
         """The source of these rows alone: `part(rows).load(k)` equals `load(rows[k])`; the schema is the whole's."""
+        ...
+
+
+@runtime_checkable
+class RecordSource(Source, Protocol):
+    """A source whose items are serialized Examples already, which need not be taken apart to be written again."""
+
+    def record(self, index: int) -> bytes:
+        """Item `index` of the listing as it is.
+
+        Raises:
+          SourceError: It is damaged, or is not there any more as it was listed.
+        """
+        ...
+
+
+@runtime_checkable
+class ColumnSource(Source, Protocol):
+    """A source that gives many items at once, in a fraction of the time."""
+
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Items `start` to `stop` of the listing: for each feature an array `(n, ...)`, `Bytes`, or a list.
+
+        Equal to what `load` gives for each of them; None where `load` must tell which of them is at fault.
+        """
         ...
 
 
@@ -101,14 +129,22 @@ class ListedSource:
 
     def part(self, rows: NDArray[np.int64]) -> Self:
         """The source of these rows alone; what is open stays shared with the whole."""
+        return self.with_listing(self.listing().take(np.asarray(rows, np.int64)))
+
+    def with_listing(self, listing: Listing) -> Self:
+        """The same source over another listing."""
         twin = object.__new__(type(self))
-        found = self._found._replace(listing=self.listing().take(np.asarray(rows, np.int64)))
-        twin.__dict__.update(self.__dict__, _found=found)
+        twin.__dict__.update(self.__dict__, _found=self._found._replace(listing=listing))
         return twin
 
-    @cached_property
+    @property
     def _found(self) -> Scan:
-        return self.scan()
+        found: Scan | None = self.__dict__.get("_found")
+        if found is None:
+            with _SCANNING:  # One thread scans: an iterable can be read only once.
+                found = self.__dict__.get("_found") or self.scan()
+                self.__dict__["_found"] = found
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {"_found", *(f.name for f in fields(self))}  # type: ignore[arg-type]  # Subclasses are dataclasses.

@@ -17,7 +17,7 @@ from wellfed.sources.sniff import read_head
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_GZIP = b"\x1f\x8b"
+_GZIP = b"\x1f\x8b\x08"  # With the only method there is, deflate.
 
 
 class WholeFile:

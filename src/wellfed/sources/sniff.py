@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from wellfed.image import sniff_format
+from wellfed.io.sniff import sniff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,19 +16,6 @@ HEAD_BYTES = 1024  # As much as a picture inside gzip needs to show itself.
 
 # DIB header sizes from BITMAPCOREHEADER to BITMAPV5HEADER: "BM" alone would take texts for pictures.
 _BMP_HEADERS = {12, 16, 40, 52, 56, 64, 108, 124}
-
-_OTHERS = (
-    ("gzip", b"\x1f\x8b"),
-    ("a zip file", b"PK\x03\x04"),
-    ("PDF", b"%PDF-"),
-    ("an HTML page", b"<!doctype html"),
-    ("an HTML page", b"<html"),
-    ("an SVG drawing", b"<svg"),
-    ("XML", b"<?xml"),
-    ("a git-lfs pointer", b"version https://git-lfs"),
-    ("a NumPy file", b"\x93NUMPY"),
-    ("Parquet", b"PAR1"),
-)
 
 
 def image_kind(head: bytes) -> str | None:
@@ -42,9 +30,8 @@ def describe(head: bytes) -> str:
     """What the first bytes of a file look like that is not what was due, as a noun."""
     if not head:
         return "an empty file"
-    for kind, magic in _OTHERS:
-        if head[: len(magic)].lower() == magic.lower():
-            return kind
+    if found := sniff(head):
+        return found
     if not any(byte < 9 or 13 < byte < 32 for byte in head):
         return "text"
     return "bytes of no known kind"

@@ -1,0 +1,44 @@
+"""`wellfed pack binary`."""
+
+from __future__ import annotations
+
+import click
+
+from wellfed.cli.packing_options import pack_command
+from wellfed.cli.sections import source_option
+from wellfed.cli.values import binary_field
+from wellfed.sources import FixedBinary, Source
+
+
+@pack_command("binary", pictures=False)
+@click.argument("pattern")
+@source_option(
+    "--field",
+    "fields",
+    type=binary_field,
+    metavar="NAME:DTYPE[:SHAPE]",
+    multiple=True,
+    required=True,
+    help="A field of the record, such as label:uint8 or image:uint8:3x32x32; in the order in which they lie.",
+)
+@source_option(
+    "--header-bytes", type=click.IntRange(min=0), default=0, help="What each file has in front of its records."
+)
+@source_option("--label", metavar="FIELD", help="The field that is the class.")
+def command(
+    pattern: str, fields: tuple[tuple[str, str, tuple[int, ...]], ...], header_bytes: int, label: str | None
+) -> Source:
+    """Pack the fixed-length records of the files that PATTERN names into OUT.
+
+    Types are NumPy's: uint8, <f4, >u2 (big-endian), S10 (10 bytes).
+
+    \b
+    Example: wellfed pack binary 'data_batch_*.bin' out/ --field label:uint8 --field image:uint8:3x32x32 --label label
+    """
+    described = {name: (dtype, shape) for name, dtype, shape in fields}
+    if len(described) < len(fields):
+        raise click.UsageError("a field's name is given twice")
+    try:
+        return FixedBinary(pattern, described, header_bytes, label)
+    except (ValueError, TypeError) as error:
+        raise click.UsageError(str(error)) from error

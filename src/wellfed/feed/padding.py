@@ -1,0 +1,68 @@
+"""Rows of different length made one array: what padded_batch does to each batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellfed.columns import Bytes, Ragged
+from wellfed.errors import PlanError
+
+if TYPE_CHECKING:
+    from wellfed.feed.tree import Tree
+
+
+def pad(batch: Tree, shapes: Tree, values: Tree, path: str = "") -> Tree:
+    """The columns of one batch, each padded on the right to one shape.
+
+    Args:
+      batch: A tree of columns of B rows.
+      shapes: A tree of the same structure with a row's shape in each leaf, None for a dimension that the longest row
+        decides; or None for all.
+      values: A tree of what fills the places left over, or one value for all; None: 0 or b"".
+      path: Where `batch` stands in the element, for errors.
+    """
+    if isinstance(batch, Mapping):
+        return {
+            name: pad(branch, _under(shapes, name, path), _under(values, name, path), f"{path}.{name}")
+            for name, branch in batch.items()
+        }
+    if isinstance(batch, tuple):
+        return tuple(
+            pad(branch, _under(shapes, n, path), _under(values, n, path), f"{path}.{n}")
+            for n, branch in enumerate(batch)
+        )
+    return _pad_column(batch, shapes, values, path.removeprefix(".") or "the element")
+
+
+def _under(tree: Tree, name: Any, path: str) -> Tree:
+    if tree is None or not isinstance(tree, (Mapping, tuple)):
+        return tree
+    try:
+        return tree[name]
+    except (KeyError, IndexError):
+        where = path.removeprefix(".") or "the element"
+        raise PlanError("padded_batch", f"padded_shapes and padding_values need {name!r} of {where}") from None
+
+
+def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, path: str) -> Any:
+    if isinstance(column, Ragged):
+        return column.to_padded(value, None if shape is None else list(shape))
+    if isinstance(column, Bytes):
+        return column
+    rows = [np.asarray(row) for row in column]
+    rank = max((row.ndim for row in rows), default=column.ndim - 1)
+    due = [None] * rank if shape is None else list(shape)
+    if any(row.ndim != len(due) for row in rows):
+        found = sorted({row.ndim for row in rows})
+        raise PlanError("padded_batch", f"{path}: rows of {len(due)} dimensions are due, got {found}")
+    sizes = [max((row.shape[d] for row in rows), default=0) if most is None else most for d, most in enumerate(due)]
+    dtype = rows[0].dtype if rows else column.dtype
+    out: Any = np.full((len(rows), *sizes), 0 if value is None else value, dtype)
+    for number, row in enumerate(rows):
+        if any(size > most for size, most in zip(row.shape, sizes, strict=True)):
+            raise PlanError("padded_batch", f"{path}: a row of shape {row.shape} is longer than {tuple(sizes)}")
+        out[(number, *(slice(0, size) for size in row.shape))] = row
+    return out

@@ -1,0 +1,115 @@
+"""The command as a whole: help, version, errors, exit codes."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from wellfed.cli import app
+from wellfed.cli.main import LazyGroup, sentence
+from wellfed.errors import CorruptRecordError, WellfedError
+
+
+def commands(group=app, path=()):
+    """Gives every command with its path."""
+    with click.Context(group) as ctx:
+        for name in group.list_commands(ctx):
+            command = group.get_command(ctx, name)
+            yield (*path, name), command
+            if isinstance(command, click.Group):
+                yield from commands(command, (*path, name))
+
+
+COMMANDS = {" ".join(path): (path, command) for path, command in commands()}
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS.values(), ids=COMMANDS)
+def test_help_opens_with_a_verb_and_ends_with_one_example(wellfed, path, command):
+    text = command.help.strip()
+
+    assert text.split()[0] in {"Pack", "Turn", "Show", "Check", "Write"}
+    assert text.count("Example: ") == 1
+    assert text.splitlines()[-1].strip().startswith(f"Example: wellfed {path[0]}")
+    assert wellfed(*path, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize("group", [app, COMMANDS["pack"][1]], ids=["wellfed", "pack"])
+def test_the_one_line_help_is_the_commands_own(group):
+    assert isinstance(group, LazyGroup)
+    for name, (_, text) in group.table.items():
+        with click.Context(group) as ctx:
+            own = group.get_command(ctx, name).help.strip()
+        assert text.rstrip(".").split()[0] == own.split()[0]
+
+
+def test_the_version_is_the_packages(wellfed):
+    assert wellfed("--version").stdout == "wellfed 0.1.0\n"
+
+
+def test_the_help_of_the_whole_loads_nothing_but_click():
+    code = (
+        "import sys; from wellfed.cli import app; app(['--help'], standalone_mode=False);"
+        "print([m for m in ('numpy', 'PIL', 'rich', 'fsspec') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr == "[]\n"
+
+
+def test_an_unknown_command_is_a_usage_error(wellfed):
+    done = wellfed("pakc")
+
+    assert done.exit_code == 2
+    assert "No such command 'pakc'" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Makes `wellfed head` raise."""
+
+    def fail_with(error):
+        def head(*_args, **_options):
+            raise error
+
+        monkeypatch.setattr("wellfed.summary.head", head)
+
+    return fail_with
+
+
+ERRORS = {
+    "an error of wellfed": (WellfedError("a sentence"), 2, "wellfed: a sentence\n"),
+    "no such file": (
+        FileNotFoundError(2, "No such file or directory", "x"),
+        2,
+        "wellfed: x: No such file or directory\n",
+    ),
+    "damage": (CorruptRecordError("bad sum", "a", 3, 90), 1, "wellfed: a: record 3 at byte 90: bad sum. "),
+    "Ctrl-C": (KeyboardInterrupt(), 130, "interrupted\n"),
+    "a bug": (ZeroDivisionError("division by zero"), 101, "wellfed: this is a bug in wellfed: ZeroDivisionError: "),
+}
+
+
+@pytest.mark.parametrize(("error", "code", "text"), ERRORS.values(), ids=ERRORS)
+def test_an_error_is_one_sentence_on_stderr_and_an_exit_code(wellfed, failing, error, code, text):
+    failing(error)
+    done = wellfed("head", "x")
+
+    assert done.exit_code == code
+    assert done.stderr.startswith(text)
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_debug_shows_the_traceback(wellfed, failing):
+    failing(WellfedError("a sentence"))
+
+    assert "Traceback" in wellfed("--debug", "head", "x").stderr
+
+
+def test_the_notes_of_an_error_are_told():
+    error = WellfedError("a sentence")
+    error.add_note("and what is kept")
+
+    assert sentence(error) == "a sentence\nand what is kept"

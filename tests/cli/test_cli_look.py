@@ -1,0 +1,238 @@
+"""`wellfed head`, `schema`, `verify` and `index`: text, golden JSON, exit codes."""
+
+import json
+
+import pytest
+
+from wellfed.example import encode_example
+from wellfed.io import RecordIndex, TFRecordWriter
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Returns a TFRecord file of three Examples without a data set."""
+    path = tmp_path / "bare.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for x in range(3):
+            writer.write(encode_example({"x": x, "y": [0.5] * x, "name": f"row {x}", "blob": b"\x00\xff"}))
+    return path
+
+
+@pytest.fixture
+def flipped(bare):
+    """Returns the file with one bit of its second record's payload flipped."""
+    content = bytearray(bare.read_bytes())
+    content[len(content) // 3 + 20] ^= 1
+    bare.write_bytes(content)
+    return bare
+
+
+# --- head ----------------------------------------------------------------------------------------
+
+
+def test_head_shows_records_as_people_want_to_see_them(wellfed, packed):
+    done = wellfed("head", packed, "-n", 1)
+
+    first, where, *features = done.stdout.splitlines()
+    assert first.startswith(f"{packed}  digits 1.0.0  train: ")
+    assert where.startswith(f"{packed / 'digits-train.tfrecord-00000-of-00002'}  record 0, ")
+    assert features[0].startswith("  image     PNG 28x28x1, ")
+    assert features[1].split()[0] == "label"
+    assert features[2].startswith("  filename  '")
+
+
+def test_the_golden_json_of_head(wellfed, packed):
+    (record,) = lines(wellfed("head", packed, "-n", 1, "--split", "test", "--json"))
+
+    label = record["features"]["label"]["value"]
+    assert record == {
+        "split": "test",
+        "file": str(packed / "digits-test.tfrecord-00000-of-00002"),
+        "record": 0,
+        "bytes": record["bytes"],
+        "features": {
+            "image": {
+                "format": "png",
+                "height": 28,
+                "width": 28,
+                "channels": 1,
+                "bytes": record["features"]["image"]["bytes"],
+            },
+            "label": {"value": label, "name": str(label)},
+            "filename": {"text": record["features"]["filename"]["text"]},
+        },
+    }
+    assert record["features"]["filename"]["text"].startswith(f"{label}/")
+
+
+def test_head_of_bare_files_goes_by_what_the_bytes_look_like(wellfed, bare):
+    assert wellfed("head", bare, "-n", 3).stdout.splitlines()[-4:] == [
+        "  blob  2 bytes: 00ff",
+        "  name  'row 2'",
+        "  x     2",
+        "  y     float32 2: 0.5, 0.5",
+    ]
+
+
+def test_head_of_an_empty_file_says_so(wellfed, tmp_path):
+    (tmp_path / "empty.tfrecord").touch()
+
+    assert wellfed("head", tmp_path / "empty.tfrecord").stdout == "no records\n"
+
+
+def test_head_names_the_splits_that_there_are(wellfed, packed):
+    done = wellfed("head", packed, "--split", "val")
+
+    assert done.exit_code == 2
+    assert "has no split 'val'; it has train, test" in done.stderr
+
+
+def test_head_of_damage_is_one_sentence(wellfed, flipped):
+    done = wellfed("head", flipped)
+
+    assert done.exit_code == 1
+    assert "record 1 at byte" in done.stderr
+
+
+# --- schema --------------------------------------------------------------------------------------
+
+
+def test_schema_of_a_data_set_shows_its_types(wellfed, packed):
+    assert wellfed("schema", packed).stdout.splitlines()[1:] == [
+        "  image     Image  28x28x1 uint8 png",
+        "  label     ClassLabel  10 classes: 0, 1, 2, 3, 4, ...",
+        "  filename  Text",
+    ]
+
+
+def test_the_golden_json_of_schema(wellfed, packed):
+    image, label, filename = lines(wellfed("schema", packed, "--json"))
+
+    assert image == {
+        "name": "image",
+        "type": {"type": "Image", "shape": [28, 28, 1], "dtype": "uint8", "encoding_format": "png"},
+        "facts": None,
+        "reason": "",
+    }
+    assert label["type"]["names"] == [str(digit) for digit in range(10)]
+    assert filename["type"] == {"type": "Text"}
+
+
+def test_schema_of_bare_files_reads_their_records(wellfed, bare):
+    found = {line["name"]: line for line in lines(wellfed("schema", bare, "--json"))}
+
+    assert found["x"]["facts"]["ints"] == [0, 2]
+    assert found["y"]["facts"]["counts"] == [0, 2]
+    assert found["name"]["facts"]["looks"] == {"text": 3}
+    assert found["x"]["type"] is None
+
+
+def test_schema_reads_a_data_sets_records_when_asked(wellfed, packed):
+    found = {line["name"]: line for line in lines(wellfed("schema", packed, "--scan", "--json"))}
+
+    assert found["image"]["facts"]["looks"] == {"png": 100}
+    assert found["image"]["type"]["type"] == "Image"
+
+
+def test_schema_reads_no_more_than_the_limit(wellfed, bare):
+    assert wellfed("schema", bare, "--limit", 2).stdout.splitlines()[0] == "2 records read"
+
+
+# --- verify --------------------------------------------------------------------------------------
+
+
+def test_verify_of_a_good_data_set_says_that_all_is_intact(wellfed, packed):
+    done = wellfed("verify", packed, "--checksums")
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "100 records in 4 shards, all intact"
+
+
+def test_the_golden_json_of_verify(wellfed, packed):
+    shard = lines(wellfed("verify", packed, "--json"))[0]
+
+    assert {**shard, "file": None} == {
+        "path": str(packed / "digits-train.tfrecord-00000-of-00002"),
+        "split": "train",
+        "expected_records": shard["file"]["records"],
+        "file": None,
+        "problems": [],
+        "ok": True,
+    }
+    assert set(shard["file"]) == {"path", "compression", "bytes", "stream_bytes", "records", "payload_bytes", "damage"}
+
+
+def test_one_flipped_bit_is_found_and_told(wellfed, flipped):
+    done = wellfed("verify", flipped)
+
+    assert done.exit_code == 1
+    assert "bare.tfrecord  2 records  1 damaged region" in done.stdout
+    assert "record 1  bytes [" in done.stdout
+    assert "payload CRC32C is" in done.stdout
+
+
+def first_shard(packed):
+    return packed / "digits-train.tfrecord-00000-of-00002"
+
+
+def test_a_shard_cut_between_two_records_is_told_by_the_manifest(wellfed, packed):
+    index = RecordIndex.for_file(first_shard(packed))
+    content = first_shard(packed).read_bytes()
+    first_shard(packed).write_bytes(content[: int(index.offsets[-2])])
+    done = wellfed("verify", packed)
+
+    assert done.exit_code == 1
+    assert f"holds {len(index) - 1} records, {len(index)} are due" in done.stdout
+
+
+def test_a_missing_shard_is_told(wellfed, packed):
+    first_shard(packed).unlink()
+    done = wellfed("verify", packed)
+
+    assert done.exit_code == 1
+    assert f"{first_shard(packed)}  is missing" in done.stdout
+    assert "1 of 4 shards damaged" in done.stdout
+
+
+def test_a_shard_of_another_kind_is_told(wellfed, packed):
+    first_shard(packed).write_bytes(b"PK\x03\x04" + bytes(100))
+    done = wellfed("verify", packed)
+
+    assert done.exit_code == 1
+    assert "zip" in done.stdout.lower()
+
+
+def test_swapped_shards_are_told_by_their_checksums(wellfed, packed):
+    one, other = first_shard(packed), packed / "digits-train.tfrecord-00001-of-00002"
+    content = bytearray(one.read_bytes())
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+
+    assert wellfed("verify", packed, "--checksums").exit_code == 1
+
+
+def test_verify_of_nothing_is_a_usage_error(wellfed, tmp_path):
+    done = wellfed("verify", tmp_path / "no-*.tfrecord")
+
+    assert done.exit_code == 2
+    assert "no-*.tfrecord" in done.stderr
+
+
+# --- index ---------------------------------------------------------------------------------------
+
+
+def test_index_writes_the_index_of_each_file(wellfed, bare):
+    done = wellfed("index", bare)
+
+    assert done.stdout == f"{bare}  3 records\n"
+    assert (bare.parent / ".wellfed" / "bare.tfrecord.index").exists()
+
+
+def test_the_golden_json_of_index(wellfed, bare):
+    assert lines(wellfed("index", bare, "--check", "--json")) == [
+        {"path": str(bare), "records": 3, "compression": "", "checked": True}
+    ]

@@ -1,0 +1,222 @@
+"""`wellfed pack`: what it prints, its exit codes, and wrong input by hand."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from packed_folder import contents
+
+from wellfed.cli.progress import describe, progress_bar
+from wellfed.datasets import open_dataset
+from wellfed.image import encode_image
+from wellfed.packing import Progress
+
+
+def test_the_command_of_the_demo_packs(wellfed, digits, tmp_path):
+    options = ["--name", "digits", "--split", "train=0.9,test=0.1", "--shard-size", "1MB", "--seed", "0"]
+    done = wellfed("pack", "images", digits, tmp_path / "out", *options)
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    dataset = open_dataset(tmp_path / "out")
+    counts = {name: split.records for name, split in dataset.splits.items()}
+    assert sum(counts.values()) == 100
+    assert done.stdout.splitlines()[:3] == [
+        f"{tmp_path / 'out'}  digits 1.0.0",
+        f"  train  {counts['train']} records in 1 shard",
+        f"  test   {counts['test']} records in 1 shard",
+    ]
+
+
+def test_the_golden_json_of_a_pack(wellfed, digits, tmp_path):
+    done = wellfed("pack", "images", digits, tmp_path, "--name", "digits", "--shards", "2", "--json")
+    report = json.loads(done.stdout)
+
+    assert report.pop("seconds") > 0
+    assert report == {
+        "folder": str(tmp_path),
+        "name": "digits",
+        "version": "1.0.0",
+        "records": {"train": 100},
+        "shards": {"train": 2},
+        "bytes_in": sum(path.stat().st_size for path in digits.rglob("*.png")),
+        "bytes_out": sum(shard.bytes for shard in open_dataset(tmp_path).manifest.splits["train"]),
+        "skipped": [],
+        "resumed_shards": 0,
+        "ratio": round(report["bytes_out"] / report["bytes_in"], 4),
+    }
+
+
+def test_a_dry_run_prints_the_plan_and_writes_nothing(wellfed, digits, tmp_path):
+    done = wellfed("pack", "images", digits, tmp_path / "out", "--split", "train=0.7,test=0.3", "--dry-run")
+
+    assert done.exit_code == 0
+    assert "(nothing is written)" in done.stdout
+    assert "out-train.tfrecord-00000-of-00001" in done.stdout
+    assert "label     ClassLabel  10 classes: 0, 1, 2, 3, 4, ..." in done.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_in_json_has_the_names_of_the_dataclass(wellfed, digits, tmp_path):
+    done = wellfed("pack", "images", digits, tmp_path / "out", "--dry-run", "--json")
+    plan = json.loads(done.stdout)
+
+    assert list(plan) == ["folder", "name", "version", "schema", "splits", "skipped"]
+    assert plan["splits"]["train"]["items"] == 100
+    assert sum(plan["splits"]["train"]["classes"].values()) == 100
+
+
+def test_mnist_keeps_its_own_splits_and_its_pixels(wellfed, idx, tmp_path):
+    done = wellfed("pack", "mnist", idx, tmp_path, "--name", "mnist", "--shards", "2")
+
+    assert done.exit_code == 0
+    dataset = open_dataset(tmp_path)
+    assert {name: split.records for name, split in dataset.splits.items()} == {"test": 10_000}
+    assert dataset.schema["image"].encoding_format == "raw"
+    assert dataset.schema["label"].num_classes == 10
+
+
+# --- Wrong input by hand: one clear sentence, an exit code, nothing half-written -----------------
+
+
+def one_sentence(done, code, *parts):
+    assert done.exit_code == code
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    for part in parts:
+        assert part in done.stderr
+
+
+def test_an_empty_folder(wellfed, tmp_path):
+    (tmp_path / "empty").mkdir()
+    done = wellfed("pack", "images", tmp_path / "empty", tmp_path / "out")
+
+    one_sentence(done, 2, "empty: is empty; pictures in class folders are due")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_path_that_does_not_exist(wellfed, tmp_path):
+    done = wellfed("pack", "images", tmp_path / "no", tmp_path / "out")
+
+    one_sentence(done, 2, f"{tmp_path / 'no'}: no such file or folder")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_text_file_among_the_pictures_is_left_out_and_told(wellfed, digits, tmp_path):
+    folder = tmp_path / "mixed"
+    (folder / "7").mkdir(parents=True)
+    for path in sorted((digits / "7").iterdir()):
+        (folder / "7" / path.name).write_bytes(path.read_bytes())
+    (folder / "7" / "notes.txt").write_text("not a digit")
+    done = wellfed("pack", "images", folder, tmp_path / "out")
+
+    assert done.exit_code == 1
+    assert "skipped 1:\n  7/notes.txt: is no picture but" in done.stdout
+    assert open_dataset(tmp_path / "out").manifest.skipped[0].item == "7/notes.txt"
+
+
+@pytest.fixture
+def cut_png(tmp_path):
+    """Returns a folder of two pictures, one of them cut."""
+    folder = tmp_path / "cut" / "cat"
+    folder.mkdir(parents=True)
+    whole = encode_image(np.zeros((9, 9, 3), np.uint8))
+    (folder / "good.png").write_bytes(whole)
+    (folder / "bad.png").write_bytes(whole[:-20])
+    return folder.parent
+
+
+def test_a_truncated_png_ends_the_pack(wellfed, cut_png, tmp_path):
+    done = wellfed("pack", "images", cut_png, tmp_path / "out")
+
+    one_sentence(done, 2, "cat/bad.png: the PNG of", "bytes is cut: it has no end chunk")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_truncated_png_is_put_aside_when_asked(wellfed, cut_png, tmp_path):
+    done = wellfed("pack", "images", cut_png, tmp_path / "out", "--on-error", "quarantine")
+
+    assert done.exit_code == 1
+    assert "skipped 1:\n  cat/bad.png: the PNG of" in done.stdout
+    assert (
+        contents(tmp_path / "out" / ".wellfed" / "quarantine")["cat/bad.png"] == (cut_png / "cat/bad.png").read_bytes()
+    )
+
+
+def test_out_that_exists_already(wellfed, digits, packed):
+    before = contents(packed)
+    done = wellfed("pack", "images", digits, packed)
+
+    one_sentence(done, 2, f"{packed}: holds a data set already", "--overwrite")
+    assert contents(packed) == before
+
+
+def test_one_shard_is_written_again(wellfed, digits, packed):
+    before = contents(packed)
+    (packed / "digits-train.tfrecord-00001-of-00002").unlink()
+    options = ["--name", "digits", "--split", "train=0.7,test=0.3", "--shards", "2", "--only-shard", "train:1"]
+    done = wellfed("pack", "images", digits, packed, *options)
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("digits-train.tfrecord-00001-of-00002  ")
+    assert contents(packed) == before
+
+
+WRONG_OPTIONS = {
+    "shares": (["--split", "train=0.9,test=0.2"], "must add up to 1, got 1.1"),
+    "no share": (["--split", "train=x"], "expected NAME=SHARE"),
+    "split twice": (["--split", "a=0.5,a=0.5"], "split 'a' is given twice"),
+    "size": (["--shard-size", "big"], "expected a size such as 256MB"),
+    "shards": (["--shards", "many"], "expected a number, or one a split"),
+    "picture size": (["--resize", "10x"], "expected HEIGHTxWIDTH"),
+    "field": (["--fields", "depth"], "must be one of 'format'"),
+    "channels": (["--channels", "bgr"], 'needs encoding="raw"'),
+    "version": (["--version", "2"], "three numbers"),
+    "name": (["--name", "a/b"], "letters, digits"),
+    "pattern": (["--name-pattern", "x"], 'needs layout="plain"'),
+}
+
+
+@pytest.mark.parametrize(("options", "text"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS)
+def test_wrong_options_are_usage_errors(wellfed, digits, tmp_path, options, text):
+    done = wellfed("pack", "images", digits, tmp_path / "out", *options)
+
+    assert done.exit_code == 2
+    assert text in " ".join(done.stderr.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_growth_beyond_names_and_framing_is_warned_of(wellfed, tmp_path):
+    folder = tmp_path / "flat" / "cat"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        (folder / f"{number}.png").write_bytes(encode_image(np.full((64, 64, 3), number, np.uint8)))
+    done = wellfed("pack", "images", folder.parent, tmp_path / "out", "--encoding", "raw")
+
+    assert done.exit_code == 0
+    assert done.stderr.startswith("warning: the shards are ")
+    assert "times as large as the input" in done.stderr
+
+
+# --- Progress ------------------------------------------------------------------------------------
+
+
+def test_there_is_no_progress_bar_where_nobody_watches(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    with progress_bar() as show:
+        assert show is None
+
+
+def test_the_bar_shows_items_a_second_megabytes_a_second_and_the_time_left():
+    now = Progress(
+        items=600,
+        total_items=1000,
+        bytes_in=3_000_000,
+        total_bytes=5_000_000,
+        shards=1,
+        total_shards=3,
+        seconds=2.0,
+        resumed_items=100,
+    )
+
+    assert describe(now) == "600/1,000 items  250 items/s  1.5 MB/s  2 s left"

@@ -1,0 +1,237 @@
+"""Sources and mapped files."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pytest
+
+from wellfed.errors import FileChangedError, MissingExtraError
+from wellfed.io import MappedFile
+from wellfed.io.files import LocalFile, RemoteFile, open_source
+
+CONTENT = bytes(range(256)) * 40
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "x"
+    file.write_bytes(CONTENT)
+    return file
+
+
+def read(source, offset: int, count: int) -> bytes:
+    buffer = bytearray(count)
+    return bytes(buffer[: source.read_into(offset, memoryview(buffer))])
+
+
+@pytest.fixture(params=["local", "without preadv", "memory"])
+def source(request, path, monkeypatch):
+    if request.param == "memory":
+        fsspec.filesystem("memory").pipe_file("/files/x", CONTENT)
+        return open_source("memory://files/x")
+    if request.param == "without preadv":
+        monkeypatch.delattr(os, "preadv", raising=False)
+    return open_source(path)
+
+
+# --- ByteSource -----------------------------------------------------------------------------------
+
+
+def test_a_source_reads_any_range(source):
+    assert source.size == len(CONTENT)
+    for offset, count in ((0, 10), (5000, 300), (len(CONTENT) - 4, 4), (7, 0)):
+        assert read(source, offset, count) == CONTENT[offset : offset + count]
+    source.close()
+    source.close()
+
+
+def test_a_source_gives_fewer_bytes_only_at_the_end(source):
+    assert read(source, len(CONTENT) - 4, 100) == CONTENT[-4:]
+    assert read(source, len(CONTENT), 100) == b""
+    assert read(source, len(CONTENT) + 50, 100) == b""
+
+
+def test_threads_share_a_source(source):
+    wrong = []
+
+    def check(start: int) -> None:
+        offsets = range(start, len(CONTENT) - 50, 331)
+        wrong.extend(at for at in offsets if read(source, at, 50) != CONTENT[at : at + 50])
+
+    threads = [threading.Thread(target=check, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert not wrong
+
+
+def test_a_source_that_nobody_closes_is_closed_with_its_last_owner(path):
+    source = LocalFile(path)
+    descriptor = source._descriptor
+    del source
+    gc.collect()
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+def test_short_reads_of_the_system_are_not_the_end(path, monkeypatch):
+    real = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda fd, buffers, offset: real(fd, [buffers[0][:7]], offset))
+
+    assert read(LocalFile(path), 100, 50) == CONTENT[100:150]
+
+
+def test_a_url_that_is_not_there_is_an_error():
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        RemoteFile("memory://nowhere/x")
+
+
+def test_a_protocol_without_its_package_names_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(MissingExtraError, match=r's3:// needs s3fs: pip install "wellfed\[s3fs\]"'):
+        open_source("s3://bucket/x")
+
+
+def test_file_urls_are_paths_of_this_machine(path):
+    assert isinstance(open_source(f"file://{path}"), LocalFile)
+    assert MappedFile(f"file://{path}").size == len(CONTENT)
+
+
+# --- MappedFile -----------------------------------------------------------------------------------
+
+
+def test_a_mapped_file_is_one_read_only_array(path):
+    mapped = MappedFile(path)
+
+    assert (mapped.data.dtype, mapped.data.shape, mapped.size) == (np.uint8, (len(CONTENT),), len(CONTENT))
+    assert mapped.data.tobytes() == CONTENT
+    assert not mapped.data.flags.writeable
+    assert mapped.path == str(path)
+
+
+def test_an_empty_file_can_be_mapped(tmp_path):
+    (tmp_path / "empty").write_bytes(b"")
+    mapped = MappedFile(tmp_path / "empty")
+
+    assert (mapped.size, mapped.data.shape) == (0, (0,))
+    mapped.check_unchanged()
+
+
+def test_views_keep_the_mapping_alive(path):
+    view = MappedFile(path).data[100:][::2]
+    gc.collect()
+    path.unlink()
+
+    assert view[:10].tolist() == list(CONTENT[100:120:2])
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks into /proc")
+def test_a_mapped_file_holds_no_descriptor(path):
+    def descriptors() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = descriptors()
+    mapped = [MappedFile(path) for _ in range(50)]
+
+    assert descriptors() == before
+    assert len(mapped) == 50
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
+def test_a_mapping_ends_with_its_last_view(path):
+    def mapped_here() -> bool:
+        return str(path) in Path("/proc/self/maps").read_text()
+
+    view = MappedFile(path).data[5:]
+    assert mapped_here()
+    del view
+    gc.collect()
+    assert not mapped_here()
+
+
+def test_a_mapped_file_pickles_by_its_name(path):
+    again = pickle.loads(pickle.dumps(MappedFile(path)))
+
+    assert again.data.tobytes() == CONTENT
+
+
+def test_an_unchanged_file_is_unchanged(path):
+    MappedFile(path).check_unchanged()
+
+
+def test_a_file_that_has_grown_is_unchanged(path):
+    mapped = MappedFile(path)
+    with path.open("ab") as file:
+        file.write(b"more")
+
+    mapped.check_unchanged()
+
+
+def cut(path):
+    os.truncate(path, 100)
+
+
+def replace(path):
+    (path.parent / "new").write_bytes(CONTENT)
+    (path.parent / "new").replace(path)
+
+
+def overwrite(path):
+    path.write_bytes(CONTENT)
+    os.utime(path, (1, 1))
+
+
+CHANGES = {
+    "cut": (cut, "the file was cut from 10240 to 100 bytes while it was read"),
+    "replaced": (replace, "another file took its place while it was read"),
+    "overwritten": (overwrite, "the file was written to while it was read"),
+    "removed": (os.unlink, "the file was removed while it was read"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), CHANGES.values(), ids=CHANGES)
+def test_a_changed_file_says_how(path, change, reason):
+    mapped = MappedFile(path)
+    change(path)
+
+    with pytest.raises(FileChangedError, match=reason) as caught:
+        mapped.check_unchanged()
+    assert caught.value.path == str(path)
+
+
+def test_the_lost_pages_of_a_cut_file_are_zeros_and_the_process_lives(tmp_path):
+    program = (
+        "import os, sys, numpy as np; from wellfed.io import MappedFile\n"
+        "open(sys.argv[1], 'wb').write(b'x' * 100000)\n"
+        "mapped = MappedFile(sys.argv[1]); os.truncate(sys.argv[1], 5000)\n"
+        "print(int(mapped.data[:4096].sum()), int(mapped.data[8192:].sum()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "x")], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split() == [str(4096 * ord("x")), "0"]
+
+
+def test_a_file_that_was_cut_and_has_grown_again_is_noticed(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"x" * 100_000)
+    mapped = MappedFile(path)
+    os.truncate(path, 100)
+    assert not mapped.data[50_000:].any()
+    path.write_bytes(b"x" * 200_000)
+
+    with pytest.raises(FileChangedError, match="was cut while it was read, and has grown again"):
+        mapped.check_unchanged()
