@@ -143,7 +143,7 @@ def _shard_count(name: str, rows: NDArray[np.int64], listing: Listing, options: 
 
 def record_overhead(schema: Schema) -> int:
     """Returns about how many bytes a record has beyond its item's content: framing, names, tags."""
-    return _FRAMING_BYTES + sum(len(name.encode()) + 14 for name in schema.features())
+    return _FRAMING_BYTES + sum(len(name.encode()) + 14 for name in schema)
 
 
 def _key(seed: int, split: str) -> int:
