@@ -11,7 +11,7 @@ import numpy as np
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ClassLabel, FeatureType, Image, Schema, Sequence
 from wellfed.errors import ImageError
-from wellfed.example import decode_example
+from wellfed.example import decode_sequence_example
 from wellfed.image import image_info, sniff_format
 from wellfed.io import TFRecordReader
 from wellfed.summary.target import find_target
@@ -118,8 +118,10 @@ def view_record(file: str, record: int, payload: bytes, schema: Schema | None) -
       schema: Its types; None to go by the bytes.
     """
     if schema is None:
-        found = decode_example(payload)
-        features = tuple(_view(name, *_guess(values)) for name, values in sorted(found.items()))
+        # An Example is a SequenceExample without feature lists.
+        context, lists = decode_sequence_example(payload)
+        features = tuple(_view(name, *_guess(values)) for name, values in sorted(context.items()))
+        features += tuple(_view(name, None, [_guess(step)[1] for step in lists[name]]) for name in sorted(lists))
     else:
         features = tuple(_view(name, kind, _decoded(name, schema, payload)) for name, kind in schema.items())
     return RecordView(file, record, len(payload), features)
