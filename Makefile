@@ -105,11 +105,11 @@ check-arrows:
 
 check-spelling:
 	$(call looked,codespell,$(TEXT_FILES))
-	$(BIN)/codespell $(TEXT_FILES)
+	@$(BIN)/codespell $(TEXT_FILES)
 
 check-native-format:
 	$(call looked,clang-format,$(CC_FILES))
-	$(BIN)/clang-format --dry-run -Werror $(CC_FILES)
+	@$(BIN)/clang-format --dry-run -Werror $(CC_FILES)
 
 # The tests' build knows how each file is compiled.
 check-native-lint:
@@ -136,8 +136,8 @@ check-fast-tests:
 fix: setup ## Repair what a tool can repair.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i $(CC_FILES)
-	$(BIN)/codespell --write-changes $(TEXT_FILES)
+	@$(BIN)/clang-format -i $(CC_FILES)
+	@$(BIN)/codespell --write-changes $(TEXT_FILES)
 	$(PY) scripts/stub.py
 
 # --- Tests -------------------------------------------------------------------------------------------------------
@@ -166,14 +166,14 @@ test-all: test-tfds ## The partners, each in an environment of its own.
 
 .PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed
-	.venvs/tfds/bin/pytest tests -m tfds
+	.venvs/tfds/bin/pytest tests/parity -m tfds
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
 	.venvs/sanitize/bin/python -m pip uninstall --quiet --yes wellfed
 	.venvs/sanitize/bin/python $(PIP) --config-settings cmake.define.WELLFED_SANITIZE=address,undefined \
 	  --config-settings build-dir=build/sanitize-python '.[test]'
-	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  .venvs/sanitize/bin/pytest tests/native tests/io tests/example
 
 .PHONY: fuzz

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import layouts
+
 HERE = Path(__file__).parent
 WORK = HERE / "work"
 
@@ -52,8 +54,9 @@ class Row:
     Attributes:
       name: What is done, unique.
       sides: Program to the function that makes its `Side` from the work folder.
-      data: Name of the file in layouts.py that the row reads; "" for none.
+      data: Name of the file that the row reads; "" for none.
       due: Peer to the ratios that are due on first use and later; None where none is.
+      make: Makes the file, from the work folder and its name, in TensorFlow's environment.
       prefix: Peer to the number of records it is timed on, where the whole file would take it minutes.
       unit: What the figure counts; "s" and "MB" are costs, where less is better, anything else is a rate per second.
       ordered: Whether both sides deliver in the same order.
@@ -64,6 +67,7 @@ class Row:
     data: str = ""
     due: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     prefix: Mapping[str, int] = field(default_factory=dict)
+    make: Callable[[Path, str], None] = layouts.make
     unit: str = "records"
     ordered: bool = True
 

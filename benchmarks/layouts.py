@@ -5,13 +5,16 @@ TensorFlow writes them, so that neither reader is timed on its own writer's habi
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,9 @@ def tensorflow_example(field_values: dict[str, np.ndarray], fields: dict[str, Fi
 
 def make(folder: Path, name: str) -> None:
     """Writes the file under its final name once it is whole. Runs in TensorFlow's environment."""
+    if name not in LAYOUTS:
+        importlib.import_module("jpeg").make(folder, name)  # Pictures; that file needs this one.
+        return
     import tensorflow as tf
 
     path, layout = path_of(folder, name), LAYOUTS[name]
@@ -110,7 +116,3 @@ def make(folder: Path, name: str) -> None:
                 writer.write(example.SerializeToString(deterministic=True))
     part.replace(path)
     print(f"{name}: {layout.records:,} records, {math.ceil(path.stat().st_size / 1e6)} MB", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    make(Path(sys.argv[1]), sys.argv[2])

@@ -62,7 +62,7 @@ def circumstances() -> dict[str, Any]:
 def make_data(row: Row) -> None:
     """Makes the row's file where it is not there yet, once for all rows that read it."""
     if row.data and not path_of(WORK, row.data).exists():
-        command = [str(python_of("tensorflow")), str(HERE / "layouts.py"), str(WORK), row.data]
+        command = [str(python_of("tensorflow")), str(HERE / "worker.py"), row.name, "make"]
         subprocess.run(command, check=True, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
 
 

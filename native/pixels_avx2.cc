@@ -68,7 +68,7 @@ WELLFED_AVX2 inline __m128i FixedPairs(const int16_t* row, const BilinearStep& s
 }
 
 // Two pixels of the result a register. Writes up to one value more than a pixel has; the next one covers it.
-template <int kChannels>
+template <int64_t kChannels>
 WELLFED_AVX2 void StepFixedBy(const int16_t* row, const BilinearStep* steps, uint8_t* out, int64_t width) {
   int64_t x = 0;
   for (; x + 2 <= width; x += 2, out += 2 * kChannels) {
@@ -93,7 +93,7 @@ WELLFED_AVX2 void StepFixed(const int16_t* row, const BilinearStep* steps, uint8
   rows::StepFixed(row, steps, out, width, channels);
 }
 
-template <int kChannels>
+template <int64_t kChannels>
 WELLFED_AVX2 void StepFloatBy(const float* row, const BilinearStep* steps, float* out, int64_t width) {
   int64_t x = 0;
   for (; x + 2 <= width; x += 2, out += 2 * kChannels) {
@@ -117,7 +117,7 @@ WELLFED_AVX2 void StepFloat(const float* row, const BilinearStep* steps, float* 
 }
 
 // A pixel a register: the channels side by side, summed in the portable order.
-template <int kChannels>
+template <int64_t kChannels>
 WELLFED_AVX2 void StepAreaBy(const float* row, const AreaStep* steps, const float* weights, float* out,
                              int64_t width) {
   for (int64_t x = 0; x < width; ++x, out += kChannels) {
@@ -160,12 +160,15 @@ WELLFED_AVX2 void Store(const void* row, uint8_t* out, int64_t bytes, bool strea
     std::memcpy(out, from, static_cast<size_t>(bytes));
     return;
   }
-  const int64_t to_boundary = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(out) & 31);
-  int64_t done = to_boundary < bytes ? to_boundary : bytes;
+  // Whole lines only: part of a line written past the cache costs more than it saves.
+  const int64_t to_line = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(out) & 63);
+  int64_t done = to_line < bytes ? to_line : bytes;
   std::memcpy(out, from, static_cast<size_t>(done));
-  for (; done + 32 <= bytes; done += 32) {
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + done),
-                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done)));
+  for (; done + 64 <= bytes; done += 64) {
+    const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done));
+    const __m256i second = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done + 32));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + done), first);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + done + 32), second);
   }
   std::memcpy(out + done, from + done, static_cast<size_t>(bytes - done));
 }
@@ -175,7 +178,7 @@ WELLFED_AVX2 void Store(const void* row, uint8_t* out, int64_t bytes, bool strea
 // The loops that need no hand: the compiler makes AVX2 of them under this target.
 #define WELLFED_LOOP(call) [](auto... arguments) WELLFED_AVX2 { call(arguments...); }
 
-const RowKernels kPixelsAvx2 = {
+constexpr RowKernels kPixelsAvx2 = {
     .name = "avx2",
     .available = Available,
     .blend_fixed = BlendFixed,
@@ -192,6 +195,8 @@ const RowKernels kPixelsAvx2 = {
     .widen_u16 = WELLFED_LOOP(rows::Widen),
     .round = WELLFED_LOOP(rows::Round),
     .scale = WELLFED_LOOP(rows::Scale),
+    .split_u8 = WELLFED_LOOP(rows::Split),
+    .split_f32 = WELLFED_LOOP(rows::Split),
     .narrow_u8 = WELLFED_LOOP(rows::Narrow),
     .narrow_u16 = WELLFED_LOOP(rows::Narrow),
     .narrow_f16 = NarrowF16,

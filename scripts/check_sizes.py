@@ -27,9 +27,10 @@ FUNCTION_LINES = 40
 LONGER: dict[str, str] = {"src/wellfed/errors.py": "one tree in one place, drawn at its top"}
 LONGER_LINES = 600
 
-# A function at the left margin, as clang-format leaves it: a head that ends in "{", and a "}" that closes it.
+# A function at the left margin, as clang-format leaves it: a head with parameters that ends in "{", and a "}" that
+# closes it.
 _CC_FUNCTION = re.compile(
-    r"^(?!namespace|extern|struct|class|enum|union|[\s}#/])[^\n;]*(?:\n[^\n;]+)*?\{$", re.MULTILINE
+    r"^(?!namespace|extern|[\s}#/])[^\n;(]*(?:\n[^\n;(]*)?\((?:[^\n;]*\n)*?[^\n;]*\{$", re.MULTILINE
 )
 
 

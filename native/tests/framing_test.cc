@@ -68,6 +68,15 @@ TEST(AppendingKeepsWhatIsThere) {
   EXPECT_EQ(Hex(out), Hex(due.span()));
 }
 
+TEST(SealingFramesAPayloadThatLiesInItsPlace) {
+  for (const std::string_view payload : {"", "a", "123456789"}) {
+    std::vector<uint8_t> frame(payload.size() + kFrameOverhead, 0x55);
+    std::copy(payload.begin(), payload.end(), frame.begin() + kHeaderSize);
+    SealFrame(payload.size(), frame.data());
+    EXPECT_EQ(Hex(frame), Hex(Frame(payload)));
+  }
+}
+
 // --- Reading
 
 TEST(EveryRecordIsFoundInOrder) {
@@ -110,6 +119,17 @@ TEST(AReadFrameGivesThePayload) {
   EXPECT_EQ(frame.payload, file.span().data() + 12);
   EXPECT_EQ(frame.length, 5u);
   EXPECT_EQ(ReadFrame(file.span(), file.size(), true, &frame), FrameStatus::kEnd);
+}
+
+TEST(AReaderWithAnyImplementationReadsTheSameFrames) {
+  const RecordBytes file = ThreeRecords();
+  for (const Crc32cImplementation& implementation : Crc32cImplementations()) {
+    if (!implementation.available()) continue;
+    wellfed::Frame frame;
+    EXPECT_EQ(FrameReader(implementation).Read(file.span(), file.Header(2), true, &frame), FrameStatus::kOk)
+        << implementation.name;
+    EXPECT_EQ(frame.length, 500u);
+  }
 }
 
 // --- Damage

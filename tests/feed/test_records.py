@@ -15,6 +15,7 @@ from wellfed.errors import (
     FeatureMissingError,
     FileChangedError,
     NotTFRecordError,
+    PlanError,
     StageError,
     StateError,
     TruncatedRecordError,
@@ -314,3 +315,62 @@ def test_batches_that_are_kept_do_not_change_when_memory_is_used_again(tmp_path)
     kept = [b["x"] for _ in range(3) for b in dataset]
 
     assert np.concatenate(kept).tolist() == list(range(20_000)) * 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"compression_type": "GZIP"}, {"compression_type": "ZLIB"}, {"compression_type": "GZIP", "seekable": True}],
+)
+@pytest.mark.parametrize("given", [None, "right"])
+def test_compressed_files_give_what_plain_ones_give(tmp_path, options, given):
+    with wf.TFRecordWriter(tmp_path / "a.tfrecord", **options) as writer:
+        for x in range(100):
+            writer.write(example(x))
+    compression = None if given is None else options["compression_type"]
+    dataset = wf.TFRecordDataset(tmp_path / "a.tfrecord", FEATURES, compression)
+    (in_order,) = dataset.batch(100)
+    (shuffled,) = dataset.shuffle(seed=1).batch(100)
+
+    check_batch(in_order, list(range(100)))
+    check_batch(shuffled, shuffled["x"].tolist())
+    assert sorted(shuffled["x"].tolist()) == list(range(100))
+
+
+def test_files_behind_a_url_give_what_local_ones_give():
+    url = "memory://feed-test/a.tfrecord"
+    with wf.TFRecordWriter(url, overwrite=True) as writer:
+        for x in range(50):
+            writer.write(example(x))
+    (batch,) = wf.TFRecordDataset(url, FEATURES).shuffle(seed=1).batch(50)
+
+    check_batch(batch, batch["x"].tolist())
+
+
+def test_damage_is_left_out_before_the_order_starts_when_told(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    write(path, range(100))
+    damage(path, offset_of(path, 57) + 14)
+    dataset = wf.TFRecordDataset(path, FEATURES, on_damage="skip")
+
+    assert len(dataset) == 99
+    assert sorted(int(e["x"]) for e in dataset.shuffle(seed=0)) == [x for x in range(100) if x != 57]
+
+
+def test_a_feature_missing_in_a_compressed_file_names_file_and_record(tmp_path):
+    with wf.TFRecordWriter(tmp_path / "a.tfrecord", "GZIP") as writer:
+        for x in range(10):
+            writer.write(wf.encode_example({"x": x} if x != 6 else {"y": x}))
+
+    with pytest.raises(FeatureMissingError, match=r'feature "x": .*a\.tfrecord: record 6'):
+        list(wf.TFRecordDataset(tmp_path / "a.tfrecord", {"x": FEATURES["x"]}).batch(5))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"compression_type": "LZ4"}, "compression_type must be"), ({"on_damage": "warn"}, "on_damage must be")],
+)
+def test_an_option_that_is_none_is_refused(tmp_path, options, message):
+    path = write(tmp_path / "a.tfrecord", range(3))
+
+    with pytest.raises(PlanError, match=message):
+        wf.TFRecordDataset(path, **options)

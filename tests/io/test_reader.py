@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import os
 import zlib
 
 import pytest
@@ -13,7 +14,7 @@ from record_files import FakeSource, frame, frames, run_payloads, starts
 
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, FileChangedError, NotTFRecordError, TruncatedRecordError
-from wellfed.io import TFRecordReader
+from wellfed.io import RecordIndex, TFRecordReader
 from wellfed.io.streams import PlainStream, StreamWindow
 from wellfed.io.walk import Walker
 
@@ -118,6 +119,15 @@ def test_an_empty_file_holds_no_records(write):
 def test_a_file_that_does_not_exist_is_an_error_that_names_it(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.tfrecord"):
         list(TFRecordReader(tmp_path / "nowhere.tfrecord"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_a_pipe_is_refused_and_not_taken_for_an_empty_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    for read in (lambda: list(TFRecordReader(tmp_path / "pipe")), lambda: RecordIndex.for_file(tmp_path / "pipe")):
+        with pytest.raises(OSError, match="pipe is a pipe or device; records are read from files"):
+            read()
 
 
 def test_a_folder_is_an_error(tmp_path):
@@ -225,7 +235,7 @@ def test_an_unknown_compression_is_refused_when_given():
 
 
 def test_a_file_that_is_cut_while_it_is_read_gives_an_error_and_the_process_lives(write):
-    path = write(frames([bytes(5000)] * 2000))
+    path = write(frame(bytes(5000)) * 2000)
     batches = TFRecordReader(path).read_batches(100)
     next(batches)
     with path.open("r+b") as file:
@@ -247,7 +257,7 @@ def test_a_file_that_is_replaced_by_a_damaged_one_is_told_apart_from_damage(writ
 
 def test_another_format_is_named(write):
     with pytest.raises(NotTFRecordError, match="this is a zip archive, not a TFRecord file"):
-        list(TFRecordReader(write(b"PK\x03\x04" + bytes(60))))
+        list(TFRecordReader(write(b"PK\x03\x04\x14" + bytes(60))))
 
 
 def test_another_format_inside_gzip_is_named(write):

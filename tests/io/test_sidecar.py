@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import os
 import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_files import FakeSource, frame, frames, starts
 
@@ -80,13 +82,14 @@ def test_the_bytes_are_those_of_the_format_page():
 def test_what_is_packed_is_unpacked(sizes, compression, checked, pairs):
     offsets = np.cumsum([0, *sizes]).astype(np.uint64)
     pair = np.array(pairs, np.uint64).reshape(-1, 2)
-    packed = Tables(offsets, pair, pair, compression, checked, stream_bytes=int(offsets[-1]))
+    members = np.array([[0, 0], *pairs] if compression and sizes else [], np.uint64).reshape(-1, 2)
+    packed = Tables(offsets, pair, members, compression, checked, stream_bytes=int(offsets[-1]))
 
     found = unpack_tables(as_array(pack_tables(packed, STAMP)), STAMP, "x")
 
     assert np.array_equal(found.offsets, offsets)
     assert np.array_equal(found.gaps, pair)
-    assert np.array_equal(found.members, pair)
+    assert np.array_equal(found.members, members)
     assert (found.compression, found.checked, found.stream_bytes) == (compression, checked, offsets[-1])
 
 
@@ -122,6 +125,8 @@ HOSTILE = {
     "2^64 - 1 records": (lambda c: signed(c[:40] + b"\xff" * 8 + c[48:]), "bytes, 147573952589676413056 are due"),
     "2^64 - 1 gaps": (lambda c: signed(c[:48] + b"\xff" * 8 + c[56:]), "are due"),
     "2^61 records": (lambda c: signed(c[:40] + b"\0" * 7 + b"\x20" + c[48:]), "are due"),
+    "a member of a plain file": (lambda c: signed(c[:56] + b"\1" + c[57:]) + bytes(16), "has 1 members for 2 records"),
+    "no member of a GZIP file": (lambda c: signed(c[:12] + b"\2" + c[13:]), "has 0 members for 2 records of a 'GZIP'"),
     "an end behind the file": (lambda c: signed(c[:64] + b"\1" + c[65:]), "points behind the end of its file"),
 }
 
@@ -246,6 +251,32 @@ def test_noise_over_a_sidecar_never_crashes(noise, at):
     except WellfedError:
         return
     assert found.offsets[-1] <= found.stream_bytes
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_forged_tables_of_a_compressed_file_never_crash(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("forged")
+    content = gzip.compress(frames(PAYLOADS[:5])) + gzip.compress(frames(PAYLOADS[5:9]))
+    (folder / "x").write_bytes(content)
+    index = RecordIndex.build(folder / "x")
+    number = st.one_of(st.integers(0, 200), st.integers(0, 2**64 - 1))
+    pairs = st.lists(st.tuples(number, number), min_size=1, max_size=4)
+    forged = Tables(
+        np.array(data.draw(st.one_of(st.just(index.offsets.tolist()), st.lists(number, min_size=2))), np.uint64),
+        np.array(data.draw(st.one_of(st.just([]), pairs)), np.uint64).reshape(-1, 2),
+        np.array(data.draw(st.one_of(st.just(index.members.tolist()), pairs)), np.uint64).reshape(-1, 2),
+        "GZIP",
+        checked=False,
+        stream_bytes=data.draw(st.one_of(st.just(index.stream_bytes), number)),
+    )
+    (folder / ".wellfed").mkdir()
+    (folder / ".wellfed" / "x.index").write_bytes(pack_tables(forged, stamp(FakeSource(content))))
+    records = Records(folder / "x", on_damage="skip")
+
+    for row in range(min(len(records), 12)):
+        with contextlib.suppress(WellfedError):
+            assert records[row] in PAYLOADS
 
 
 # --- Where it is kept -----------------------------------------------------------------------------

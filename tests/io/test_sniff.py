@@ -60,17 +60,17 @@ FOUND = {
     "a git-lfs pointer": LFS,
     "an HTML page": b"\n<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head></html>",
     "an XML document": b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
-    "a Parquet file": b"PAR1" + bytes(60),
-    "an MXNet RecordIO file": b"\x0a\x23\xd7\xce" + bytes(60),
+    "a Parquet file": b"PAR1\x15\x04\x15\x20" + bytes(60),
+    "an MXNet RecordIO file": b"\x0a\x23\xd7\xce\x10" + bytes(60),
     "an ArrayRecord": b"\x83\xafp\xd1\r\x88J?" + bytes(8) + b"\x40" + bytes(60),
     "a NumPy array file": npy(),
     "a Python pickle": pickle.dumps(list(range(100))),
     "bzip2": bz2.compress(bytes(100)),
     "xz": lzma.compress(bytes(100)),
-    "Zstandard": b"\x28\xb5\x2f\xfd" + bytes(60),
+    "Zstandard": b"\x28\xb5\x2f\xfd\x24" + bytes(60),
     "JSON text": json.dumps({"image": "a.png", "label": 3}).encode(),
     "text": b"image,label\na.png,3\nb.png,4\n",
-    "an MNIST idx file of images": b"\x00\x00\x08\x03" + bytes(60),
+    "an MNIST idx file of images": b"\x00\x00\x08\x03\x00\x00\x27\x10" + bytes(60),
 }
 
 
@@ -106,6 +106,11 @@ def test_the_real_array_record_is_named():
 @pytest.mark.parametrize("content", [b"", b"\0" * 100, bytes(range(256)), b"short", b"\xff" * 40])
 def test_what_is_unknown_is_not_guessed(content):
     assert sniff(content) is None
+
+
+@pytest.mark.parametrize("magic", [b"PAR1", b"ORC", b"BZh", b"\x0a\x23\xd7\xce", b"\x00\x00\x08\x01"])
+def test_a_damaged_header_whose_length_has_a_magic_is_no_other_format(magic):
+    assert sniff(magic.ljust(8, b"\0") + b"\x12\x34\x56\x78" + bytes(500)) is None
 
 
 def test_a_character_cut_at_the_end_is_still_text():

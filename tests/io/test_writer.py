@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from record_files import frame, frames, starts
 
-from wellfed.columns import Bytes
-from wellfed.errors import CompressionError, CorruptRecordError, TruncatedRecordError
+from wellfed.columns import Bytes, Ragged
+from wellfed.errors import CompressionError, CorruptRecordError, EncodeError, TruncatedRecordError
+from wellfed.example import encode_examples
 from wellfed.io import RecordIndex, Records, TFRecordReader, TFRecordWriter
 
 PAYLOADS = [b"", b"pig", b"cow" * 40, bytes(100), b"ant"]
@@ -109,6 +110,15 @@ def test_bytes_that_change_after_write_many_do_not_change_the_file(path):
     assert list(TFRecordReader(path)) == [b"abc", b"def"]
 
 
+def test_strings_of_any_stride_are_written(path):
+    strings = Bytes.from_list([b"%d" % i for i in range(10)])
+    with TFRecordWriter(path) as writer:
+        writer.write_many(strings[::-3])
+        writer.write_many(strings[:0])
+
+    assert list(TFRecordReader(path)) == [b"9", b"6", b"3", b"0"]
+
+
 @pytest.mark.parametrize("record", ["text", 5, None, [1, 2]])
 def test_a_record_that_is_no_bytes_is_refused(path, record):
     with TFRecordWriter(path) as writer:
@@ -133,6 +143,58 @@ def test_an_empty_writer_makes_a_legal_file_of_no_records(path):
     assert path.stat().st_size > 0
 
 
+# --- Examples -------------------------------------------------------------------------------------
+
+
+COLUMNS = st.integers(0, 40).flatmap(
+    lambda rows: st.fixed_dictionaries(
+        {
+            "number": st.lists(st.integers(-(2**63), 2**63 - 1), min_size=rows, max_size=rows).map(
+                lambda numbers: np.array(numbers, np.int64)
+            ),
+            "image": st.lists(st.binary(max_size=9), min_size=rows, max_size=rows).map(Bytes.from_list),
+            "points": st.lists(st.lists(st.floats(width=32), max_size=4), min_size=rows, max_size=rows).map(
+                lambda points: Ragged.from_list(points, np.float32)
+            ),
+            "pair": st.just(np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)),
+            "name": st.lists(st.text(max_size=3), min_size=rows, max_size=rows),
+        }
+    )
+)
+
+
+@given(COLUMNS, st.integers(1, 400))
+def test_columns_are_written_as_encode_examples_makes_them_whatever_the_chunk(tmp_path_factory, columns, chunk_bytes):
+    path = tmp_path_factory.mktemp("examples") / "x"
+    with TFRecordWriter(path, index=True) as writer:
+        writer._chunk_bytes = chunk_bytes
+        writer.write(b"before")
+        writer.write_examples(columns)
+        writer.write(b"after")
+
+    expected = [b"before", *encode_examples(columns), b"after"]
+    assert path.read_bytes() == frames(expected)
+    assert writer.records == len(expected)
+    assert RecordIndex.find(path).offsets.tolist() == starts(expected)
+
+
+def test_columns_that_lose_information_add_nothing(path):
+    with TFRecordWriter(path) as writer:
+        with pytest.raises(EncodeError, match=r'feature "x": .*0.1.* is a number that float32 cannot hold'):
+            writer.write_examples({"x": np.array([0.5] * 5000 + [0.1])})
+        assert writer.records == 0
+
+    assert list(TFRecordReader(path)) == []
+
+
+def test_a_closed_writer_refuses_columns(path):
+    writer = TFRecordWriter(path)
+    writer.close()
+
+    with pytest.raises(ValueError, match="the writer is closed"):
+        writer.write_examples({"x": np.arange(3)})
+
+
 # --- Compression ----------------------------------------------------------------------------------
 
 
@@ -152,6 +214,15 @@ def test_a_seekable_file_begins_members_between_records_and_is_plain_gzip(path):
     members = RecordIndex.build(path).members
     assert 9 <= len(members) <= 11
     assert set(members[:, 1].tolist()) <= set(starts(payloads))
+
+
+def test_framed_records_are_cut_into_members_too(path):
+    payloads = [bytes(90) for _ in range(100)]
+    with TFRecordWriter(path, "GZIP", seekable=True, member_bytes=1000, index=True) as writer:
+        writer.write_framed(frames(payloads))
+
+    assert 9 <= len(RecordIndex.find(path).members) <= 12
+    assert Records(path)[:].to_list() == payloads
 
 
 def test_flush_brings_a_compressed_stream_so_far_to_the_file(path):
@@ -381,8 +452,19 @@ def test_a_file_with_a_damaged_header_is_not_added_to(path):
         TFRecordWriter(path, append=True)
 
 
-def test_a_compressed_file_is_not_added_to(path):
+def test_a_file_whose_damage_an_index_leaves_out_is_not_added_to(path):
+    path.write_bytes(frames(PAYLOADS) + b"tail")
+    RecordIndex.for_file(path, on_damage="skip")
+
+    with pytest.raises(TruncatedRecordError, match="record 5 at byte 306"):
+        TFRecordWriter(path, append=True)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_compressed_file_is_not_added_to(path, indexed):
     path.write_bytes(gzip.compress(frames(PAYLOADS)))
+    if indexed:
+        RecordIndex.for_file(path)
 
     with pytest.raises(CompressionError, match="the content is GZIP"):
         TFRecordWriter(path, append=True)

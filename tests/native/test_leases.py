@@ -11,6 +11,13 @@ from wellfed import _native
 
 SIZE = 100_000
 
+
+def in_a_cycle(array):
+    holder = [array[5:]]
+    holder.append(holder)
+    return holder
+
+
 KEEPERS = {
     "array": lambda a: a,
     "slice": lambda a: a[10:20],
@@ -23,7 +30,7 @@ KEEPERS = {
     "ravel": lambda a: a.reshape(10, -1)[2].ravel(),
     "iterator": iter,
     "dict of rows": lambda a: {"x": a[:10], "y": a[10:]},
-    "cycle": lambda a: (lambda holder: holder.append(holder) or holder)([a[5:]]),
+    "cycle": in_a_cycle,
     "closure": lambda a: lambda: a[0],
     "subclass": lambda a: a[:16].view(np.recarray),
     "from dlpack": np.from_dlpack,

@@ -292,3 +292,17 @@ def test_a_part_loads_the_rows_it_was_made_of_under_the_whole_schema(photos):
 
     assert [part.load(0), part.load(1)] == [source.load(3), source.load(0)]
     assert part.schema == source.schema
+
+
+def test_a_folder_that_cannot_be_read_is_named(photos, monkeypatch):
+    scandir = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("person"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+
+    with pytest.raises(SourceError, match=r"person: cannot be read: Permission denied"):
+        ClassFolders(photos).listing()

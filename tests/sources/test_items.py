@@ -5,6 +5,8 @@ import gc
 import pickle
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from wellfed.datasets import ByteString, ClassLabel, Image, Scalar, Schema, Sequence, Tensor, Text
 from wellfed.errors import SourceError
-from wellfed.sources import Items, Spooled
+from wellfed.sources import Items, Spooled, as_source
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"p" * 40
 BOTH = pytest.mark.parametrize(
@@ -251,3 +253,33 @@ def test_a_spool_that_was_deleted_is_named(tmp_path, monkeypatch):
 
     with pytest.raises(SourceError, match="was there when it was listed and is gone"):
         source.load(0)
+
+
+def test_threads_that_ask_at_once_get_one_listing():
+    barrier = threading.Barrier(4)
+    source = Spooled({"x": at} for at in range(1000))
+
+    def ask(_):
+        barrier.wait()
+        return source.listing()
+
+    with ThreadPoolExecutor(4) as pool:
+        listings = list(pool.map(ask, range(4)))
+
+    assert all(listing is source.listing() for listing in listings)
+    assert len(source.listing()) == 1000
+
+
+def test_whatever_holds_items_becomes_a_source():
+    rows = [{"x": 1}]
+
+    assert isinstance(as_source(rows), Items)
+    assert isinstance(as_source(iter(rows)), Spooled)
+    assert as_source(source := Items(rows)) is source
+    assert dict(as_source(rows, types={"x": Scalar(np.uint8)}).schema) == {"x": Scalar(np.uint8)}
+
+
+@pytest.mark.parametrize("given", ["photos/", {"x": 1}, 3, b"x"])
+def test_what_holds_no_items_is_refused(given):
+    with pytest.raises(TypeError, match="a source, or a sequence or iterable of mappings is due, got"):
+        as_source(given)

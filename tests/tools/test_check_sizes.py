@@ -46,3 +46,7 @@ def test_a_native_function_is_measured_from_its_head_to_its_closing_brace():
 
 def test_a_native_class_is_not_taken_for_a_function():
     assert list(check_sizes.native_functions("struct Row {\n" + "  int a;\n" * 60 + "};\n")) == []
+
+
+def test_a_native_class_template_is_not_taken_for_a_function():
+    assert list(check_sizes.native_functions("template <typename T>\nclass Row {\n" + "  int a;\n" * 60 + "};\n")) == []

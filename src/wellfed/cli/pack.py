@@ -24,7 +24,7 @@ from wellfed.cli.main import LazyGroup
     },
 )
 def command() -> None:
-    r"""Pack raw data into TFRecord shards: shuffled, split, indexed, and whole or not at all.
+    """Pack raw data into TFRecord shards: shuffled, split, indexed, and whole or not at all.
 
     Each kind of raw data is a command of its own; all share the options of packing. A pack that was killed goes on
     when the same command is run again.

@@ -8,7 +8,7 @@
         digits-train....index                  one index a shard
 
 With versions beside each other, OUT/1.0.0 and OUT/1.1.0 are such folders, and OUT/.wellfed/manifest.json holds
-`{"current": "1.1.0"}`: one rename switches what opening OUT gives. See docs/adr/0010.
+`{"current": "1.1.0"}`: one rename switches what opening OUT gives. See docs/adr/0030-the-manifest-is-the-switch.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wellfed.errors import PlanError
 
@@ -31,6 +31,10 @@ class RunContext:
             raise PlanError("epoch", f"epoch must be at least 0, got {self.epoch}")
         if not 0 <= self.rank < self.world_size:
             raise PlanError("shard", f"rank must be in [0, {self.world_size}), got {self.rank}")
+
+    def at(self, epoch: int) -> RunContext:
+        """The same run in another epoch."""
+        return replace(self, epoch=epoch)
 
 
 def draw_seed() -> int:

@@ -26,6 +26,12 @@ Work = Callable[[int, int], Unit]
 Available = Callable[[int], int]
 
 
+# Handing over small elements keeps the consumer in Python, and so a thread that comes back from native code waiting for
+# the interpreter. Small units keep these waits short. [bytes]
+SMALL_ELEMENT = 64 << 10
+SMALL_UNIT = 256 << 10
+
+
 @dataclass
 class UnitSize:
     """How many elements make a unit: about `target_bytes` of output and at most `target_seconds` of work.
@@ -46,7 +52,8 @@ class UnitSize:
 
     def learn(self, elements: int, nbytes: int, seconds: float) -> None:
         """Takes what a unit of `elements` cost into account."""
-        by_bytes = self.target_bytes * elements // max(nbytes, 1)
+        small = nbytes < SMALL_ELEMENT * elements
+        by_bytes = min(self.target_bytes, SMALL_UNIT if small else self.target_bytes) * elements // max(nbytes, 1)
         by_time = int(self.target_seconds * elements / max(seconds, 1e-9))
         self.elements = max(1, min(by_bytes, by_time, self.elements * self.growth))
 
@@ -60,6 +67,19 @@ class _Result:
     error: BaseException | None = None
 
 
+def _nothing() -> None:
+    pass
+
+
+def _no_work(start: int, stop: int) -> Unit:
+    raise Cancelled(f"the engine is closed: [{start}, {stop})")
+
+
+def _none_available(stop: int) -> int:
+    del stop
+    return 0
+
+
 class Engine:
     """Makes units of `work` over positions from `start` on.
 
@@ -71,6 +91,7 @@ class Engine:
       window: How many units may be claimed and not taken; at least `threads`.
       size: How units are sized.
       at_end: Called once, by the thread that finds nothing left to claim.
+      at_close: Called by `close`, before it waits for the threads.
 
     Attributes:
       waited_seconds: How long `take` waited for units. [s]
@@ -87,9 +108,11 @@ class Engine:
         threads: int,
         window: int,
         size: UnitSize,
-        at_end: Callable[[], None] = lambda: None,
+        at_end: Callable[[], None] = _nothing,
+        at_close: Callable[[], None] = _nothing,
     ) -> None:
-        self._work, self._available, self._size, self._at_end = work, available, size, at_end
+        self._work, self._available, self._size = work, available, size
+        self._at_end, self._at_close = at_end, at_close
         self.stopped = False
         self.waited_seconds = 0.0
         self._claim_lock = threading.Lock()  # Guards the three below.
@@ -144,6 +167,7 @@ class Engine:
     def close(self) -> None:
         """Ends the threads and waits for them; units not taken are dropped."""
         self.stopped = True
+        self._at_close()
         for _ in self._threads:
             self._room.put(False)
         self._made.put(None)
@@ -152,6 +176,8 @@ class Engine:
         for thread in self._threads:
             thread.join()
         self._ready.clear()
+        # What the work holds ends now, not when the engine is collected: a stream has engines of its own below.
+        self._work, self._available, self._at_close = _no_work, _none_available, _nothing
 
     def _run(self) -> None:
         while self._room.get() and not self.stopped:

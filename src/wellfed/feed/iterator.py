@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
-from wellfed.feed.engine import Engine, UnitSize
-from wellfed.feed.pipeline import Pipeline
+from wellfed.feed.running import Runner, elements_of
+from wellfed.feed.stats import FeedStats
 from wellfed.feed.tree import Tree
-from wellfed.feed.usable import usable_cores
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from wellfed.feed.context import RunContext
+    from wellfed.feed.engine import Engine
+    from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Readers
 
 
@@ -29,44 +30,6 @@ class EpochCounter:
     """The number of the epoch that the next `iter` gives; the data set owns it, iterators move it on."""
 
     next: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FeedOptions:
-    """How a data set is run; never what comes out.
-
-    Attributes:
-      threads: Threads that read, parse and transform; None: one for each core that this process may use.
-      ram_budget: Units that are ready or being made hold about this much at most. [bytes]
-    """
-
-    threads: int | None = None
-    ram_budget: int = 256 << 20
-
-    def __post_init__(self) -> None:
-        if self.threads is not None and self.threads < 1:
-            raise ValueError(f"threads must be at least 1, got {self.threads}")
-        if self.ram_budget < 1 << 20:
-            raise ValueError(f"ram_budget must be at least 1048576 bytes, got {self.ram_budget}")
-
-    def thread_count(self) -> int:
-        """The number of threads that these options mean here."""
-        return self.threads or usable_cores()
-
-
-@dataclass(frozen=True, slots=True)
-class FeedStats:
-    """What an iteration did so far.
-
-    Attributes:
-      elements: Elements delivered.
-      seconds: Time since the first element was asked for. [s]
-      waited_seconds: How much of it the consumer waited for elements that were not ready. [s]
-    """
-
-    elements: int
-    seconds: float
-    waited_seconds: float
 
 
 _forks = 0
@@ -109,6 +72,7 @@ class DatasetIterator(Iterator[Tree]):
         self._position = 0
         self._engine: Engine | None = None
         self._elements: Iterator[Tree] | None = None
+        self._runner: Runner | None = None
         self._began = 0.0
         self._closed = False
         self._forks = _forks
@@ -138,21 +102,10 @@ class DatasetIterator(Iterator[Tree]):
         if self._closed:
             return iter(())
         self._began = perf_counter()
-        threads = self._options.thread_count()
-        pipeline = Pipeline(self._node, self._readers.open(), self._context)
-        window = 2 * threads
-        size = UnitSize(target_bytes=min(UnitSize.target_bytes, self._options.ram_budget // window))
-        self._engine = Engine(
-            pipeline.work,
-            pipeline.available,
-            self._position,
-            threads=threads,
-            window=window,
-            size=size,
-            at_end=pipeline.settle,
-        )
-        weakref.finalize(self, _close, pipeline, self._engine)
-        return _elements(self._engine)
+        self._runner = Runner(self._readers.open(), self._options)
+        self._engine = self._runner.start(self._node, self._context, self._position)
+        weakref.finalize(self, self._engine.close)
+        return elements_of(self._engine)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this iteration stands: a few integers and fingerprints, ready for JSON.
@@ -180,9 +133,12 @@ class DatasetIterator(Iterator[Tree]):
         """Goes on where a saved state stood, in its epoch; the data set's next epoch is the one after it.
 
         Raises:
-          StateError: The state belongs to another plan, other files, or another way of sharing them.
+          StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
+        comes from a generator.
         """
         state.check(saved, self.state_dict())
+        if any(isinstance(step, plan.Generator) for step in plan.walk(self._node)) and saved["position"]:
+            raise StateError("from_generator cannot go on in the middle: only its maker knows what it yielded before")
         if self._closed:
             raise StateError("this iterator is closed: load the state into a new one, from iter(dataset)")
         self._drop_engine()
@@ -196,10 +152,21 @@ class DatasetIterator(Iterator[Tree]):
         return self._context.epoch
 
     def stats(self) -> FeedStats:
-        """What this iteration did so far, and how long its consumer waited."""
-        seconds = perf_counter() - self._began if self._began else 0.0
-        waited = self._engine.waited_seconds if self._engine is not None else 0.0
-        return FeedStats(self._position, seconds, waited)
+        """What this iteration did so far, how long its consumer waited, and which rows were replaced.
+
+        `str()` of it is one sentence that names what limits.
+        """
+        if self._engine is None or self._runner is None:
+            return FeedStats(self._position, 0.0, 0.0)
+        stages = self._runner.pipelines[-1].stages() if self._runner.pipelines else ()
+        return FeedStats(
+            self._position,
+            perf_counter() - self._began,
+            self._engine.waited_seconds,
+            self._options.thread_count(),
+            stages,
+            self._runner.report.rows(),
+        )
 
     def close(self) -> None:
         """Ends the iteration and its threads. Nothing happens the second time."""
@@ -223,14 +190,3 @@ class DatasetIterator(Iterator[Tree]):
 
     def __reduce__(self) -> Any:
         raise TypeError("a running iterator does not pickle: save state_dict() and load it into iter(dataset) there")
-
-
-def _close(pipeline: Pipeline, engine: Engine) -> None:
-    pipeline.cancelled = True
-    engine.close()
-
-
-def _elements(engine: Engine) -> Iterator[Tree]:
-    while (units := engine.take()) is not None:
-        while units:
-            yield from units.pop(0)

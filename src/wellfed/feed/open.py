@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.io import expand_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wellfed.example import FeatureSpec
 
@@ -70,10 +70,49 @@ def range(*arguments: int) -> Dataset:  # noqa: A001 -- tf.data's name.
     return _over(plan.Range(builtins.range(*arguments)))
 
 
+def from_generator(generator: Callable[[], Iterable[Any]]) -> Dataset:
+    """The elements of a Python iterable, in one thread. Opaque: forward only, and it cannot resume in the middle.
+
+    Args:
+      generator: Called once an epoch; gives an iterable of elements.
+
+    Differs from tf.data:
+      Types and shapes are what the elements have: there is no `output_signature`.
+
+    Example:
+      >>> from wellfed.feed import from_generator
+      >>> [int(n) for n in from_generator(lambda: iter([1, 2, 3])).batch(2).unbatch()]
+      [1, 2, 3]
+    """
+    if not callable(generator):
+        raise PlanError("from_generator", f"a function that gives an iterable is due, got {type(generator).__name__}")
+    return _over(plan.Generator(generator))
+
+
+def list_files(pattern: PathLike | Sequence[PathLike], *, shuffle: bool = False, seed: int | None = None) -> Dataset:
+    """The paths that match a pattern, as bytes. Addressable.
+
+    Args:
+      pattern: A path or pattern, or several.
+      shuffle: Put them into another order in each epoch.
+      seed: As in `Dataset.shuffle`.
+
+    Raises:
+      FileNotFoundError: A pattern matches nothing.
+
+    Differs from tf.data:
+      Sorted, and not shuffled unless asked.
+    """
+    files = from_arrays(Bytes.from_list(expand_patterns(pattern)))
+    return files.shuffle(seed=seed) if shuffle else files
+
+
 def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     filenames: PathLike | Sequence[PathLike],
     features: Mapping[str, FeatureSpec] | None = None,
+    compression_type: str | None = None,
     *,
+    on_damage: str = "raise",
     check_crc: bool = True,
 ) -> Dataset:
     """The records of TFRecord files, in the order of the files. Addressable.
@@ -82,10 +121,15 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       filenames: A path or pattern, or several. The matches of a pattern are sorted, numbers by value.
       features: What to parse each record into, such as `{"x": FixedLenFeature([], np.int64)}`: elements are mappings,
         batches hold one column a feature, and all is parsed by columns. None: elements are the records' bytes.
+      compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file. To reach a row, its whole GZIP
+        member is inflated; a seekable GZIP has small ones.
+      on_damage: "raise", or "skip": damaged records are found by a check of all sums when the files are indexed, and
+        left out before the order starts.
       check_crc: Prove the sum of each payload. The header's is always proved.
 
     Raises:
       FileNotFoundError: A pattern matches nothing.
+      PlanError: An option has a value that is none.
       ValueError: `features` cannot be compiled.
 
     Differs from tf.data.TFRecordDataset:
@@ -104,7 +148,8 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       >>> folder.cleanup()
     """
     files = tuple(expand_patterns(filenames))
-    return _over(plan.Records(files, None if features is None else dict(features), check_crc))
+    spec = None if features is None else dict(features)
+    return _over(plan.Records(files, spec, compression_type, on_damage, check_crc))
 
 
 def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
@@ -113,6 +158,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     *,
     features: Mapping[str, FeatureSpec] | None = None,
     decode: bool = True,
+    on_damage: str = "raise",
     check_crc: bool = True,
 ) -> Dataset:
     """Opens a data set: a folder that `wellfed pack` or TensorFlow Datasets wrote, or TFRecord files. Addressable.
@@ -122,6 +168,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
       split: Which split of a folder's, such as "train"; may be left out where there is only one.
       features: What to parse instead of the folder's own schema.
       decode: Decode pictures and the like as the schema says. False leaves what is stored, such as encoded pictures.
+      on_damage: As in `TFRecordDataset`.
       check_crc: As in `TFRecordDataset`.
 
     Raises:
@@ -129,14 +176,20 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
       FileNotFoundError: Nothing is there.
     """
     if isinstance(path, (str, os.PathLike)) and Path(path).is_dir():
-        return _open_folder(path, split, features, decode=decode, check_crc=check_crc)
+        return _open_folder(path, split, features, decode=decode, on_damage=on_damage, check_crc=check_crc)
     if split is not None:
         raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
-    return TFRecordDataset(path, features, check_crc=check_crc)
+    return TFRecordDataset(path, features, on_damage=on_damage, check_crc=check_crc)
 
 
 def _open_folder(
-    path: PathLike, split: str | None, features: Mapping[str, FeatureSpec] | None, *, decode: bool, check_crc: bool
+    path: PathLike,
+    split: str | None,
+    features: Mapping[str, FeatureSpec] | None,
+    *,
+    decode: bool,
+    on_damage: str,
+    check_crc: bool,
 ) -> Dataset:
     found = open_dataset(path)
     if split is None and len(found.splits) == 1:
@@ -146,7 +199,7 @@ def _open_folder(
         asked = "which split?" if split is None else f"there is no split {split!r}."
         raise DatasetError(f"{asked} This data set has {names}", str(path))
     spec = dict(found.schema.features() if features is None else features)
-    dataset = _over(plan.Records(tuple(found.splits[split].files), spec, check_crc))
+    dataset = _over(plan.Records(tuple(found.splits[split].files), spec, found.compression, on_damage, check_crc))
     if features is None and decode:
         return dataset.map(DecodeSchema(found.schema))
     return dataset

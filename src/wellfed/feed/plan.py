@@ -8,8 +8,17 @@
       Batch | PaddedBatch                              neighbouring elements become one
       Prefetch                                         how far the engine runs ahead
 
-A node holds its `source` or `sources`, so a plan is the last node of a tree. Nodes are checked when they are made;
-`wellfed.feed.order` says what each does to positions, `wellfed.feed.stages` what each does to elements.
+    Generator                                          elements of a Python iterable, forward only
+      Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
+      Unbatch | Scan | Unique | Cache | Window         what came before decides
+      | BufferShuffle | Bucket
+
+The first group is *addressable*: any element can be made at any time. The second is not: its elements are made one
+after another, and whatever stands over it is too.
+
+A node holds its `source` or `sources`, so a plan is the last node of a tree. Nodes are checked when they are made.
+`wellfed.feed.order` says what each does to positions, `wellfed.feed.stages` what each does to elements, and
+`wellfed.feed.streams` what those do that have no positions.
 """
 
 from __future__ import annotations
@@ -18,6 +27,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wellfed.errors import PlanError
+from wellfed.feed.many_nodes import Concatenate, Mix, Zip
+from wellfed.feed.sequential_nodes import (
+    Bucket,
+    BufferShuffle,
+    Cache,
+    Filter,
+    Generator,
+    Interleave,
+    Scan,
+    TakeWhile,
+    Unbatch,
+    Unique,
+    Window,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +50,52 @@ if TYPE_CHECKING:
 
     from wellfed.example import FeatureSpec
     from wellfed.feed.mixing import UInt64s
+
+__all__ = [
+    "Arrays",
+    "Batch",
+    "Bucket",
+    "BufferShuffle",
+    "Cache",
+    "Concatenate",
+    "Enumerate",
+    "Filter",
+    "Generator",
+    "Interleave",
+    "Many",
+    "Map",
+    "Mix",
+    "Node",
+    "PaddedBatch",
+    "Part",
+    "Prefetch",
+    "Range",
+    "Records",
+    "Repeat",
+    "RowIds",
+    "Sample",
+    "Scan",
+    "Select",
+    "Sequential",
+    "Shard",
+    "Shuffle",
+    "Single",
+    "Skip",
+    "Source",
+    "Take",
+    "TakeWhile",
+    "Transform",
+    "Tree",
+    "Unbatch",
+    "Unique",
+    "Verb",
+    "Window",
+    "Zip",
+    "below",
+    "is_addressable",
+    "lost_by",
+    "walk",
+]
 
 Tree = Any  # A column, or a mapping or tuple of trees.
 
@@ -43,14 +112,27 @@ class Records:
     """The records of TFRecord files, in file order.
 
     Attributes:
-      files: Local paths, at least one.
+      files: Paths or URLs, at least one.
       features: What to parse each record into; None leaves the bytes of the record.
+      compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file.
+      on_damage: "raise", or "skip": leave damaged records out before the order starts.
       check_crc: Prove each payload's sum. The header's is always proved.
     """
 
     files: tuple[str, ...]
     features: Mapping[str, FeatureSpec] | None = None
+    compression_type: str | None = None
+    on_damage: str = "raise"
     check_crc: bool = True
+
+    def __post_init__(self) -> None:
+        if self.compression_type not in (None, "", "GZIP", "ZLIB"):
+            raise PlanError(
+                "TFRecordDataset",
+                f'compression_type must be None, "", "GZIP" or "ZLIB", got {self.compression_type!r}',
+            )
+        if self.on_damage not in ("raise", "skip"):
+            raise PlanError("TFRecordDataset", f'on_damage must be "raise" or "skip", got {self.on_damage!r}')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,39 +320,6 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Concatenate:
-    """All elements of the first source, then all of the next, and so on."""
-
-    sources: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Zip:
-    """Element i is the tuple of the sources' elements i; as many as the shortest source has."""
-
-    sources: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Mix:
-    """The sources' elements in turn, in a fixed pattern of shares.
-
-    Attributes:
-      pattern: Which source each place of the pattern takes from.
-      stop: "first": ends where a source would have to start again. "last": ends when each source was given whole; the
-        shorter ones start again, each time a new epoch of theirs.
-    """
-
-    sources: tuple[Node, ...]
-    pattern: tuple[int, ...]
-    stop: str = "first"
-
-    def __post_init__(self) -> None:
-        if self.stop not in ("first", "last"):
-            raise PlanError("mix", f'stop must be "first" or "last", got {self.stop!r}')
-
-
-@dataclass(frozen=True, slots=True)
 class Enumerate:
     """Each element becomes (its number, itself)."""
 
@@ -285,7 +334,7 @@ class RowIds:
     source: Node
 
 
-Source = Records | Arrays | Range
+Source = Records | Arrays | Range | Generator
 Many = Concatenate | Zip | Mix
 Single = (
     Shuffle
@@ -303,7 +352,8 @@ Single = (
     | PaddedBatch
     | Prefetch
 )
-Verb = Single | Many
+Sequential = Filter | TakeWhile | Interleave | Unbatch | Scan | Unique | Cache | Window | BufferShuffle | Bucket
+Verb = Single | Many | Sequential
 Node = Source | Verb
 
 
@@ -319,3 +369,18 @@ def walk(node: Node) -> Iterator[Node]:
     for source in below(node):
         yield from walk(source)
     yield node
+
+
+def is_addressable(node: Node) -> bool:
+    """Whether any element can be made at any time."""
+    return not isinstance(node, (Generator, Sequential)) and all(map(is_addressable, below(node)))
+
+
+def lost_by(node: Node) -> str:
+    """The verb that made a plan lose its rows, for messages. REQUIRES: it is not addressable."""
+    for step in walk(node):
+        if isinstance(step, Generator):
+            return "from_generator"
+        if isinstance(step, Sequential):
+            return type(step).__name__.lower()
+    raise ValueError("the plan is addressable")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.records import RecordsReader
+from wellfed.feed.taken import TakenReader
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
+from wellfed.io.compression import HEAD_BYTES, detect
+from wellfed.io.files import is_url, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,6 +99,29 @@ class RangeReader:
         pass
 
 
+class GeneratorReader:
+    """Nothing to read by number: a stream asks the generator itself."""
+
+    def count(self, stop: int) -> int:
+        raise PlanError("from_generator", f"has no elements by number, {stop} of them were asked for")
+
+    def read(self, positions: Positions) -> Unit:
+        raise PlanError("from_generator", f"has no elements by number, {len(positions)} of them were asked for")
+
+    def locate(self, row: int) -> str:
+        del row
+        return ""
+
+    def fingerprint(self) -> str:
+        return "a generator"
+
+    def refresh(self) -> None:
+        pass
+
+    def settle(self) -> None:
+        pass
+
+
 class Readers:
     """The readers of a plan's sources, opened on first use and shared by all data sets made over them.
 
@@ -143,8 +171,22 @@ class _Shared:
 def _open(node: plan.Source) -> Reader:
     match node:
         case plan.Records():
-            return RecordsReader(node)
+            return RecordsReader(node) if _is_plain(node) else TakenReader(node)
         case plan.Arrays():
             return ArraysReader(node)
         case plan.Range():
             return RangeReader(node)
+        case plan.Generator():
+            return GeneratorReader()
+
+
+def _is_plain(node: plan.Records) -> bool:
+    """Whether all files are plain ones of this machine, of which no damage is to be left out."""
+    if node.on_damage != "raise" or node.compression_type or any(map(is_url, node.files)):
+        return False
+    return node.compression_type == "" or not any(map(_compression_of, node.files))
+
+
+def _compression_of(path: str) -> str:
+    with Path(local_path(path)).open("rb") as file:
+        return detect(file.read(HEAD_BYTES))

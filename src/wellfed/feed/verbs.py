@@ -43,6 +43,11 @@ class Verbs(ABC):
     @abstractmethod
     def _self(self) -> Dataset: ...
 
+    def _need_rows(self, verb: str) -> None:
+        if not plan.is_addressable(self._node):
+            lost = plan.lost_by(self._node)
+            raise PlanError(verb, f"needs rows by number, which {lost} lost; put {verb} before it")
+
     # --- Order --------------------------------------------------------------------------------------
 
     def shuffle(
@@ -50,7 +55,8 @@ class Verbs(ABC):
     ) -> Dataset:
         """Puts elements into a random order: exact, over the whole data set, another in each epoch. Addressable.
 
-        The order is arithmetic (a keyed bijection), so it costs nothing to start and needs no buffer.
+        The order is arithmetic (a keyed bijection), so it costs nothing to start and needs no buffer. Where a verb
+        before it lost the rows, it is a seeded reservoir of `buffer_size` elements, as tf.data's: replayable.
 
         Args:
           buffer_size: Elements, as in tf.data. More than 1 gives the exact shuffle; 1 leaves the order as it is.
@@ -69,7 +75,13 @@ class Verbs(ABC):
             raise PlanError("shuffle", f"buffer_size must be at least 1 element, got {buffer_size}")
         if buffer_size == 1:
             return self._self()
-        return self._with(plan.Shuffle(self._node, seed, reshuffle_each_iteration))
+        if plan.is_addressable(self._node):
+            return self._with(plan.Shuffle(self._node, seed, reshuffle_each_iteration))
+        if buffer_size is None:
+            raise PlanError(
+                "shuffle", f"{plan.lost_by(self._node)} lost the rows: shuffle before it, or give a buffer_size"
+            )
+        return self._with(plan.BufferShuffle(self._node, buffer_size, seed, reshuffle_each_iteration))
 
     def shard(self, num_shards: int | None = None, index: int | None = None, *, even: str | None = None) -> Dataset:
         """Every `num_shards`-th element, from `index` on. Addressable.
@@ -107,6 +119,7 @@ class Verbs(ABC):
         Raises:
           PlanError: They are no such numbers. At iteration: one is beyond the end.
         """
+        self._need_rows("select")
         numbers = np.asarray(rows)
         if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu") or (numbers < 0).any():
             raise PlanError("select", f"rows must be whole numbers from 0 on, of 1 dimension; got {numbers!r}")
@@ -123,6 +136,7 @@ class Verbs(ABC):
         Raises:
           PlanError: The weights are no such numbers. At iteration: there is not one for each element.
         """
+        self._need_rows("sample")
         found = np.asarray(weights, np.float64)
         if found.ndim != 1 or not np.isfinite(found).all() or (found < 0).any() or not found.sum() > 0:
             raise PlanError("sample", f"weights must be finite, not negative and not all 0, got {found!r}")
@@ -150,6 +164,7 @@ class Verbs(ABC):
           fraction: Share of the first, from 0 to 1.
           seed: The same seed gives the same two.
         """
+        self._need_rows("split")
         mixed = plan.Shuffle(self._node, seed, reshuffle_each_iteration=False)
         return self._with(plan.Part(mixed, 0.0, fraction)), self._with(plan.Part(mixed, fraction, 1.0))
 
@@ -257,6 +272,7 @@ class Verbs(ABC):
         Where it came from is `{"source": int64, "row": int64}`: which of the sources of this data set, from 0 in the
         order in which they were given, and the number of its row there.
         """
+        self._need_rows("with_row_ids")
         return self._with(plan.RowIds(self._node))
 
     def select_columns(self, *names: str) -> Dataset:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import mmap
 import os
+import stat
 import threading
 import weakref
 from pathlib import Path
@@ -66,6 +67,7 @@ class LocalFile:
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
+        check_regular(self.path)
         self._descriptor = os.open(local_path(self.path), os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self._closer = weakref.finalize(self, os.close, self._descriptor)
         self.size = os.fstat(self._descriptor).st_size
@@ -142,6 +144,17 @@ def local_path(path: PathLike) -> str:
     return os.fspath(path).removeprefix("file://")
 
 
+def check_regular(path: PathLike) -> None:
+    """Refuses what cannot be read at any place: a pipe would seem to be an empty file.
+
+    Raises:
+      OSError: The path is a pipe, a socket or a device, or does not exist.
+    """
+    mode = Path(local_path(path)).stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # Opening a folder says what it is.
+        raise OSError(f"{os.fspath(path)} is a pipe or device; records are read from files")
+
+
 def open_system(url: str) -> tuple[Any, str]:
     """The fsspec file system of a URL, and the file's name within it.
 
@@ -182,6 +195,7 @@ class MappedFile:
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
+        check_regular(self.path)
         self._found = Path(local_path(self.path)).resolve()
         self._stamp = self._stat()
         self.size = self._stamp[2]

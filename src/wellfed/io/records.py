@@ -12,6 +12,7 @@ import numpy as np
 from wellfed.io.compression import check_name
 from wellfed.io.index import RecordIndex
 from wellfed.io.patterns import expand_patterns
+from wellfed.io.reader import TFRecordReader
 from wellfed.io.shelf import gather, open_shelf
 
 if TYPE_CHECKING:
@@ -135,8 +136,13 @@ class Records:
         return self.take(np.flatnonzero(keys) if keys.dtype == bool else keys)
 
     def __iter__(self) -> Iterator[bytes]:
-        for start in range(0, len(self), _BATCH):
-            yield from self[start : start + _BATCH]
+        for index, shelf in zip(self.indexes, self._shelves, strict=True):
+            if index.compression:  # As a stream: a member may be too long to be read at random.
+                yield from TFRecordReader(
+                    index.path, index.compression, on_damage=self._on_damage, check_crc=self._check_crc
+                )
+            for start in range(0, 0 if index.compression else len(index), _BATCH):
+                yield from shelf.read(np.arange(start, min(start + _BATCH, len(index))))
 
     def __repr__(self) -> str:
         return f"Records({self.paths[0]!r}{', ...' if len(self.paths) > 1 else ''}, {len(self.paths)} files)"

@@ -142,6 +142,8 @@ def unpack_tables(data: NDArray[np.uint8], of: Stamp, place: str) -> Tables:
     )
     if tables.offsets[0] > tables.offsets[-1] or tables.offsets[-1] > stream_bytes:
         raise IndexFileError("the index points behind the end of its file", place)
+    if bool(compression and records) != bool(members):
+        raise IndexFileError(f"the index has {members} members for {records} records of a {compression!r} file", place)
     return tables
 
 

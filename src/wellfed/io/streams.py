@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from wellfed.io.compression import HEAD_BYTES, choose
-from wellfed.io.files import MappedFile, is_url, local_path, open_source
+from wellfed.io.files import MappedFile, check_regular, is_url, local_path, open_source
 from wellfed.io.inflate import InflateStream
 from wellfed.io.walk import MappedWindow, Walker
 
@@ -128,6 +128,7 @@ def open_window(
         source = open_source(path)
         compression = choose(_head(source), compression_type, name)
     else:
+        check_regular(path)
         with Path(local_path(path)).open("rb", buffering=0) as file:
             compression = choose(file.read(HEAD_BYTES), compression_type, name)
         if not compression:

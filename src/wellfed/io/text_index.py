@@ -69,7 +69,7 @@ def read_text_index(path: PathLike, text: PathLike) -> RecordIndex:
 
     Raises:
       IndexFileError: A line is not two numbers, does not begin where the line before ended, or the file has no such
-        record: the index is of another file, of another version of it, or counts a truncated record.
+        record; the index is of another file, of another version of it, or counts a truncated record.
       OSError: A file cannot be opened.
     """
     mapped = MappedFile(path)

@@ -156,7 +156,7 @@ class Walker:
             raise ValueError(f'on_damage must be "raise" or "skip", got {on_damage!r}')
         self.window, self.path = window, path
         self._check, self._skip = check, on_damage == "skip"
-        self._aim = 64  # Records a run; follows the size of the records met.
+        self._aim = 16  # Records a run; follows the size of the records met.
         self.records = 0
         self.position = start
         self.damage: list[Damage] = []
@@ -206,7 +206,7 @@ class Walker:
         run = Run(window.block, np.append(offsets, np.uint64(after)), window.base, self.records)
         self.records += len(run)
         self.position = window.base + after
-        self._aim = max(16, min(1 << 16, RUN_BYTES * len(run) // max(1, after - int(offsets[0]))))
+        self._aim = max(1, min(1 << 16, RUN_BYTES * len(run) // max(1, after - int(offsets[0]))))
         return run, status
 
     def _payload_holds(self, at: int) -> bool:

@@ -2,7 +2,7 @@
 
     listing --hash of each key--> splits --keyed permutation--> shuffled --equal cuts--> shards
 
-An item's split depends on its own key alone, so it stays when others are added (docs/adr/0011). All of it is a pure
+An item's split depends on its own key alone, so it stays when others are added (docs/adr/0031). All of it is a pure
 function of the listing and the options; 8 bytes an item stay in memory.
 """
 

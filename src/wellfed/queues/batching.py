@@ -6,7 +6,8 @@
     with a filter       maybe_batch[_join]      maybe_shuffle_batch[_join]
 
 A *source* is a function without arguments that gives one element a call (a value, a tuple or list, or a dict), or, with
-`enqueue_many`, many elements along axis 0. It ends the input by raising `OutOfRangeError` or `StopIteration`.
+`enqueue_many`, many elements along axis 0; or None for nothing this time. It ends the input by raising
+`OutOfRangeError` or `StopIteration`.
 What the functions give is a `Stream` of batches; nothing runs until `start_queue_runners` has it.
 
 TensorFlow takes tensors where these take functions; everything else has its names and its meaning.
@@ -344,15 +345,15 @@ def _enqueue_op(queue: QueueBase, source: Source, keep: Keep, *, many: bool) -> 
             element = source()
         except StopIteration as end:
             raise OutOfRangeError(None, queue.name, f"the source of {queue.name!r} has ended") from end.__cause__
-        if keep is not True:
-            element = _kept(queue.name, element, keep(element) if callable(keep) else keep, many=many)
+        if keep is not True and element is not None:
+            element = kept(queue.name, element, keep(element) if callable(keep) else keep, many=many)
         if element is not None:
             put(element)
 
     return enqueue
 
 
-def _kept(name: str, element: Any, keep: Any, *, many: bool) -> Any:
+def kept(name: str, element: Any, keep: Any, *, many: bool) -> Any:
     """Gives what is to be kept of an element or, with `many`, of many; None for nothing at all."""
     mask = np.asarray(keep, bool)
     if mask.ndim == 0:

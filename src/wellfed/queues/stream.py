@@ -37,6 +37,10 @@ class Stream:
         """Gives the next value, as the queue's own `dequeue` and `dequeue_many` would; raises what they raise."""
         return self._take(timeout)
 
+    def cancel_pending(self, reason: str = "cancel_pending was called") -> None:
+        """Cancels the calls that wait now for the queue, with `CancelledError`."""
+        self.queue.cancel_pending(reason)
+
     def __call__(self) -> Any:
         """Gives the next value; waits for it as long as it takes."""
         return self._take(None)

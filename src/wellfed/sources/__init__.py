@@ -14,6 +14,7 @@ from wellfed.sources.parquet import Parquet
 from wellfed.sources.spooled import Spooled
 from wellfed.sources.tar import Tar
 from wellfed.sources.tfrecords import TFRecords
+from wellfed.sources.wrap import as_source
 
 __all__ = [
     "Cifar",
@@ -38,4 +39,5 @@ __all__ = [
     "Spooled",
     "TFRecords",
     "Tar",
+    "as_source",
 ]

@@ -14,14 +14,17 @@ Splits that the raw data brings (MNIST's train and test) are part of the listing
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from wellfed.errors import SourceError
 from wellfed.sources.sniff import HEAD_BYTES, describe, image_kind
+
+# Of all sources together: a lock of its own would not pickle. Reentrant, for a source made of other sources.
+_SCANNING = threading.RLock()
 
 StrPath = str | os.PathLike[str]
 
@@ -134,9 +137,14 @@ class ListedSource:
         twin.__dict__.update(self.__dict__, _found=self._found._replace(listing=listing))
         return twin
 
-    @cached_property
+    @property
     def _found(self) -> Scan:
-        return self.scan()
+        found: Scan | None = self.__dict__.get("_found")
+        if found is None:
+            with _SCANNING:  # One thread scans: an iterable can be read only once.
+                found = self.__dict__.get("_found") or self.scan()
+                self.__dict__["_found"] = found
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {"_found", *(f.name for f in fields(self))}  # type: ignore[arg-type]  # Subclasses are dataclasses.

@@ -19,7 +19,7 @@ from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.datasets import ClassLabel, Image, Schema, Text
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture, vanished
 from wellfed.sources.listing import JoinedKeys, ListingBuilder
 from wellfed.sources.sniff import describe, image_kind, read_heads
 
@@ -159,7 +159,10 @@ def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[os.
     while ahead:
         folder, path, parents = ahead.pop()
         files, inner = [], []
-        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+        try:
+            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+        except OSError as error:
+            raise vanished(path, error) from error
         for entry in entries:
             key = f"{folder}{entry.name}"
             if entry.name.startswith("."):

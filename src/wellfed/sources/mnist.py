@@ -160,7 +160,7 @@ class Mnist(ListedSource):
                 reason = f"holds two sets of the split {split!r}, {os.path.basename(pairs[split][0])} and {stem}"
                 raise SourceError(f"{reason}. Put them in folders apart", os.fspath(self.root))
             pairs[split] = kinds["images"], kinds["labels"]
-        return pairs, skipped
+        return dict(sorted(pairs.items(), key=lambda pair: (pair[0] != "train", pair[0]))), skipped
 
 
 def _split_name(stem: str) -> str:

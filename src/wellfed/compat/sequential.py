@@ -1,0 +1,135 @@
+"""tf.data's verbs after which the elements are made one after another, or are other elements than before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellfed.compat.dataset_files import interleaved
+from wellfed.compat.deferred.eager import as_value, eager, map_tree, plain
+from wellfed.compat.elements import mapped, shape_tree
+from wellfed.compat.tracing import TensorSpec, as_row, call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wellfed import feed
+    from wellfed.compat.dataset import Dataset
+
+_AUTOTUNE = -1
+
+
+class SequentialVerbs:
+    """Some of the verbs of `Dataset`, which has what they need."""
+
+    behind: feed.Dataset
+    known_spec: Any
+    is_batched: bool
+    made: Callable[..., Dataset]
+    over: Callable[[feed.Dataset], Dataset]
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Gives the elements for which a function is true."""
+        del name
+        return self.over(self.behind.filter(lambda element: bool(np.all(_called(predicate, element)))))
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Gives the elements before the first for which a function is false."""
+        del name
+        return self.over(self.behind.take_while(lambda element: bool(np.all(_called(predicate, element)))))
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Gives the elements of the data sets that a function makes of the elements, one after another."""
+        del name
+        return self.made(self.behind.flat_map(lambda element: _inner(map_func, element)))
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Gives elements of the data sets that a function makes, from `cycle_length` of them (4 by default) in turn.
+
+        Of a list of names made into `TFRecordDataset`s the order is worked out beforehand: such records are read,
+        parsed and shuffled on all threads, as a `TFRecordDataset` of all of them is.
+        """
+        del num_parallel_calls, deterministic, name
+        cycle = 4 if cycle_length in (None, _AUTOTUNE) else int(plain(cycle_length))
+        block = 1 if block_length is None else int(plain(block_length))
+        if isinstance(self.known_spec, TensorSpec) and self.known_spec.dtype.name == "string" and not self.is_batched:
+            known = interleaved(self.behind, lambda path: map_func(eager(path)), cycle, block)
+            if known is not None:
+                return self.made(known, TensorSpec([], "string"))
+        return self.made(self.behind.interleave(lambda element: _inner(map_func, element), cycle, block))
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Gives the rows of the elements."""
+        del name
+        return self.made(self.behind.unbatch(), mapped(self.known_spec, lambda s: TensorSpec(s.shape[1:], s.dtype)))
+
+    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+        """Gives batches of another size."""
+        return self.unbatch().batch(batch_size, drop_remainder, name=name)
+
+    def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Gives elements that a function makes of a state and each element; it gives the next state besides."""
+        del name
+
+        def step(state: Any, element: Any) -> Any:
+            after, made = scan_func(map_tree(eager, state), map_tree(lambda leaf: eager(as_row(leaf)), element))
+            return map_tree(plain, after), map_tree(as_value, made)
+
+        return self.made(self.behind.scan(map_tree(as_value, initial_state), step))
+
+    def unique(self, name: str | None = None) -> Dataset:
+        """Gives each element the first time that it comes."""
+        del name
+        return self.over(self.behind.unique())
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Gives padded batches of elements of like length. See `wellfed.feed.Dataset.bucket_by_sequence_length`.
+
+        Raises:
+          NotImplementedError: `no_padding` is set.
+        """
+        del name
+        if no_padding:
+            raise NotImplementedError("bucket_by_sequence_length pads here: no_padding=True is not kept")
+        batches = self.behind.bucket_by_sequence_length(
+            lambda element: int(_called(element_length_func, element)),
+            list(bucket_boundaries),
+            list(bucket_batch_sizes),
+            None if padded_shapes is None else shape_tree(padded_shapes),
+            None if padding_values is None else map_tree(plain, padding_values),
+            pad_to_bucket_boundary,
+            drop_remainder,
+        )
+        return self.made(batches, batched=True)
+
+
+def _called(function: Callable[..., Any], element: Any) -> Any:
+    """Calls a function with one element's values."""
+    return plain(call(function, map_tree(lambda leaf: eager(as_row(leaf)), element)))
+
+
+def _inner(function: Callable[..., Any], element: Any) -> Any:
+    made = call(function, map_tree(lambda leaf: eager(as_row(leaf)), element))
+    if not isinstance(made, SequentialVerbs):
+        raise TypeError(f"the function must give a tf.data.Dataset, got {type(made).__name__}")
+    return made.behind

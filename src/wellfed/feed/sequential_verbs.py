@@ -1,0 +1,165 @@
+"""The verbs after which a data set has no rows by number: its elements are made one after another.
+
+They are *replayable*: no length, and a saved position is reached again by making the elements before it once more.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from wellfed.errors import PlanError
+from wellfed.feed import plan
+from wellfed.feed.tree import stack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from wellfed.feed.dataset import Dataset
+    from wellfed.feed.tree import Tree
+
+
+class SequentialVerbs(ABC):
+    """What makes as many elements as a function says; `Dataset` says what holds for all verbs."""
+
+    _node: plan.Node
+
+    @abstractmethod
+    def _with(self, node: plan.Node) -> Dataset: ...
+
+    def filter(self, predicate: Callable[[Any], Any]) -> Dataset:
+        """The elements for which `predicate` is true. Replayable.
+
+        Raises:
+          StageError: At iteration: the predicate raised.
+        """
+        return self._with(plan.Filter(self._node, _callable("filter", predicate)))
+
+    def take_while(self, predicate: Callable[[Any], Any]) -> Dataset:
+        """The elements before the first for which `predicate` is false. Replayable."""
+        return self._with(plan.TakeWhile(self._node, _callable("take_while", predicate)))
+
+    def flat_map(self, function: Callable[[Any], Iterable[Any]]) -> Dataset:
+        """All elements of the data sets that `function` makes of the elements, one after another. Replayable.
+
+        Args:
+          function: Takes an element and gives a data set, or any iterable.
+        """
+        return self._with(plan.Interleave(self._node, _callable("flat_map", function)))
+
+    def interleave(
+        self, function: Callable[[Any], Iterable[Any]], cycle_length: int = 2, block_length: int = 1
+    ) -> Dataset:
+        """Elements of the data sets that `function` makes, from `cycle_length` of them in turn. Replayable.
+
+        Args:
+          function: Takes an element and gives a data set, or any iterable.
+          cycle_length: How many are open at a time.
+          block_length: How many elements are taken from one before the next.
+
+        Raises:
+          PlanError: A number is below 1.
+        """
+        return self._with(plan.Interleave(self._node, _callable("interleave", function), cycle_length, block_length))
+
+    def unbatch(self) -> Dataset:
+        """Each row of each element. Replayable."""
+        return self._with(plan.Unbatch(self._node))
+
+    def rebatch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
+        """Batches of another size: `unbatch().batch(batch_size)`. Replayable.
+
+        Args:
+          batch_size: Rows in a batch.
+          drop_remainder: Leave out the last batch where it is smaller.
+        """
+        return self.unbatch().batch(batch_size, drop_remainder)
+
+    def scan(self, initial_state: Any, scan_func: Callable[[Any, Any], tuple[Any, Any]]) -> Dataset:
+        """Elements made with a state. Replayable.
+
+        Args:
+          initial_state: What the first call gets.
+          scan_func: Takes (state, element), gives (next state, element).
+        """
+        return self._with(plan.Scan(self._node, initial_state, _callable("scan", scan_func)))
+
+    def unique(self, *, limit_bytes: int = 1 << 30) -> Dataset:
+        """Each element the first time that it comes. Replayable.
+
+        Args:
+          limit_bytes: The elements seen may take so much memory; beyond, it is an error. [bytes]
+        """
+        return self._with(plan.Unique(self._node, limit_bytes))
+
+    def cache(self, *, limit_bytes: int = 1 << 30) -> Dataset:
+        """The elements, kept in memory once an iteration has made them all; later ones make none. Replayable.
+
+        Put it after what costs (decoding) and before what should differ from epoch to epoch (shuffle).
+
+        Args:
+          limit_bytes: The elements may take so much memory; beyond, it is an error. [bytes]
+
+        Differs from tf.data:
+          In memory only.
+        """
+        return self._with(plan.Cache(self._node, limit_bytes, []))
+
+    def window(self, size: int, shift: int | None = None, stride: int = 1, drop_remainder: bool = False) -> Dataset:
+        """Windows of `size` neighbouring elements, each as the columns of its rows. Replayable.
+
+        Args:
+          size: Elements in a window.
+          shift: How many elements further the next window begins; `size` where None.
+          stride: How many elements apart those of one window are.
+          drop_remainder: Leave out windows at the end that are smaller.
+
+        Differs from tf.data:
+          A window is a batch, not a data set: `.window(3, shift=1)` gives what
+          `.window(3, shift=1).flat_map(lambda w: w.batch(3))` gives there.
+        """
+        windows = plan.Window(self._node, size, size if shift is None else shift, stride, drop_remainder)
+        return self._with(plan.Map(windows, stack))
+
+    def bucket_by_sequence_length(  # noqa: PLR0917 -- tf.data's.
+        self,
+        element_length_func: Callable[[Any], Any],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        padded_shapes: Tree = None,
+        padding_values: Tree = None,
+        pad_to_bucket_boundary: bool = False,
+        drop_remainder: bool = False,
+    ) -> Dataset:
+        """Padded batches of elements of like length. Replayable.
+
+        Args:
+          element_length_func: The length of an element.
+          bucket_boundaries: Rising lengths; bucket i holds those from boundary i - 1 to below boundary i.
+          bucket_batch_sizes: Elements in a batch of each bucket: one more than boundaries.
+          padded_shapes: As in `padded_batch`.
+          padding_values: As in `padded_batch`.
+          pad_to_bucket_boundary: Pad to the bucket's boundary less 1, not to the longest of the batch.
+          drop_remainder: Leave out batches at the end that are smaller.
+
+        Raises:
+          PlanError: The sizes do not fit the boundaries.
+        """
+        return self._with(
+            plan.Bucket(
+                self._node,
+                _callable("bucket_by_sequence_length", element_length_func),
+                tuple(bucket_boundaries),
+                tuple(bucket_batch_sizes),
+                padded_shapes,
+                padding_values,
+                pad_to_bucket_boundary,
+                drop_remainder,
+            )
+        )
+
+
+def _callable(verb: str, function: Any) -> Any:
+    if not callable(function):
+        raise PlanError(verb, f"a function is due, got {type(function).__name__}")
+    return function

@@ -1,0 +1,82 @@
+"""Rows of any TFRecord files, compressed, behind a URL or with damage left out: taken by number, then parsed."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from wellfed.columns import Bytes, Ragged
+from wellfed.errors import ExampleError
+from wellfed.example import compile_features
+from wellfed.feed.tree import map_tree
+from wellfed.feed.unit import Unit
+from wellfed.io import Records
+from wellfed.io.sidecar import stamp_file
+
+if TYPE_CHECKING:
+    from wellfed.feed import plan
+    from wellfed.feed.order import Positions
+
+
+class TakenReader:
+    """A `Reader` over `wellfed.io.Records`.
+
+    Raises:
+      OSError: A file cannot be opened.
+      NotTFRecordError: A file looks like something else.
+      CompressionError: A file has another compression than the one given, or is too large to be read at random.
+      RecordError: A file is damaged.
+    """
+
+    def __init__(self, node: plan.Records) -> None:
+        self._node = node
+        self._parser = compile_features(node.features) if node.features is not None else None
+        self._lock = threading.Lock()
+        self._records, self._stamp = self._open(), self._read_stamp()
+
+    def _open(self) -> Records:
+        node = self._node
+        return Records(node.files, node.compression_type, on_damage=node.on_damage, check_crc=node.check_crc)
+
+    def count(self, stop: int) -> int:
+        with self._lock:
+            return min(stop, len(self._records))
+
+    def read(self, positions: Positions) -> Unit:
+        rows = positions.numbers()
+        taken = self._records.take(rows)
+        if self._parser is None:
+            return Unit(taken.compact(), None, rows)
+        try:
+            return Unit(map_tree(_own, self._parser.parse(taken)), None, rows)
+        except ExampleError as error:
+            path, record = self._records.locate(int(rows[error.example_index]))
+            raise type(error)(error.reason, error.feature, error.example_index, path, record) from None
+
+    def locate(self, row: int) -> str:
+        path, record = self._records.locate(row)
+        return f"{path}: record {record}"
+
+    def fingerprint(self) -> str:
+        return self._stamp
+
+    def refresh(self) -> None:
+        if (stamp := self._read_stamp()) != self._stamp:
+            with self._lock:
+                self._records, self._stamp = self._open(), stamp
+
+    def _read_stamp(self) -> str:
+        stamps = "\n".join(f"{PurePath(path).name} {stamp_file(path)}" for path in self._node.files)
+        return hashlib.sha256(stamps.encode()).hexdigest()[:16]
+
+    def settle(self) -> None:
+        pass
+
+
+def _own(column: Any) -> Any:
+    """The column in memory of its own: byte strings may lie in a mapped file."""
+    if isinstance(column, Ragged):
+        return Ragged(_own(column.values), column.row_splits)
+    return column.compact() if isinstance(column, Bytes) else column
