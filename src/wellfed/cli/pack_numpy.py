@@ -16,7 +16,7 @@ from wellfed.sources import Numpy, Source
 @click.argument("files", nargs=-1, required=True)
 @source_option("--label", metavar="NAME", help="The array that is the class: integers from 0.")
 def command(files: tuple[str, ...], label: str | None) -> Source:
-    r"""Pack the rows of arrays into OUT: item i is row i of each.
+    """Pack the rows of arrays into OUT: item i is row i of each.
 
     FILES is one .npy or .npz, or several .npy files with their features' names: x=images.npy y=labels.npy. In a .npz,
     arrays named x_train, x_test and the like are the splits of x. Pickles are not read.

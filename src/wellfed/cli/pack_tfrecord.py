@@ -16,7 +16,7 @@ from wellfed.sources import Source, TFRecords
 @source_option("--label", metavar="FEATURE", help="The feature that is the class: an int64 from 0.")
 @source_option("--on-damage", type=click.Choice(["raise", "skip"]), default="raise", show_default=True, help="In PATH.")
 def command(path: str, from_split: str | None, label: str | None, on_damage: str) -> Source:
-    r"""Pack the Examples of PATH anew into OUT: other shards, another order, other splits.
+    """Pack the Examples of PATH anew into OUT: other shards, another order, other splits.
 
     PATH is a data set's folder, a TFRecord file, or a pattern of files. Without options for pictures, records are
     written as they are.
