@@ -19,6 +19,7 @@ from wellfed.cli.main import LazyGroup
         "csv": ("wellfed.cli.pack_csv", "Pack the rows of CSV files."),
         "parquet": ("wellfed.cli.pack_parquet", "Pack the rows of Parquet files."),
         "numpy": ("wellfed.cli.pack_numpy", "Pack the rows of .npy and .npz files."),
+        "tfrecord": ("wellfed.cli.pack_tfrecord", "Pack TFRecord files anew: other shards, order, splits."),
         "tar": ("wellfed.cli.pack_tar", "Pack the items of WebDataset's tars."),
     },
 )
