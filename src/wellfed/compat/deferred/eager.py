@@ -109,7 +109,7 @@ def as_numbers(array: Any, dtype: DType) -> Any:
     wanted = dtype.dtype
     both_integers = array.dtype.kind in "iu" and wanted.kind in "iu"
     if array.size and not both_integers and not np.can_cast(array.dtype, wanted, "same_kind"):
-        raise TypeError(f"Expected {dtype.name}, but got {array.dtype} values such as {array.reshape(-1)[0]!r}.")
+        raise TypeError(f"Expected {dtype.name}, but got {array.dtype} values such as {array.reshape(-1)[0].item()!r}.")
     return array.astype(wanted, copy=False)[()]
 
 
