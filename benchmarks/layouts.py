@@ -5,6 +5,7 @@ TensorFlow writes them, so that neither reader is timed on its own writer's habi
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from dataclasses import dataclass
@@ -99,6 +100,9 @@ def tensorflow_example(field_values: dict[str, np.ndarray], fields: dict[str, Fi
 
 def make(folder: Path, name: str) -> None:
     """Writes the file under its final name once it is whole. Runs in TensorFlow's environment."""
+    if name not in LAYOUTS:
+        importlib.import_module("jpeg").make(folder, name)  # Pictures; that file needs this one.
+        return
     import tensorflow as tf
 
     path, layout = path_of(folder, name), LAYOUTS[name]

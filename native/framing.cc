@@ -19,7 +19,8 @@ constexpr uint64_t kPrefetchRecords = 16;
 ScanResult ScanFrames(std::span<const uint8_t> block, uint64_t pos, uint64_t max_records, bool check,
                       std::vector<uint64_t>* offsets) {
   const FrameReader reader;
-  offsets->reserve(offsets->size() + std::min(max_records, kScanReserve));
+  const uint64_t most = (block.size() - pos) / kFrameOverhead;  // Of records in what is left.
+  offsets->reserve(offsets->size() + std::min({max_records, most, kScanReserve}));
   // Invariant: pos <= block.size(), and a record starts at pos unless the block ends or is damaged there.
   for (; max_records > 0; --max_records) {
     Frame frame{};

@@ -65,7 +65,7 @@ bool Within(int64_t start, int64_t size, int64_t whole) {
 float LimitOf(PixelType type) { return type == PixelType::kUint8 ? 255.0f : 65535.0f; }
 
 const RowKernels& Best() {
-  const RowKernels* best = nullptr;
+  const RowKernels* best = &kPixelsPortable;
   for (const RowKernels* candidate : PixelImplementations()) {
     if (candidate->available()) best = candidate;
   }
@@ -93,11 +93,6 @@ void FlipInPlace(float* row, int64_t width, int64_t channels) {
   }
 }
 
-template <typename T>
-void Deinterleave(const T* row, T* plane, int64_t width, int64_t channels) {
-  for (int64_t x = 0; x < width; ++x) plane[x] = row[x * channels];
-}
-
 }  // namespace
 
 std::span<const RowKernels* const> PixelImplementations() {
@@ -121,7 +116,7 @@ struct PixelScratch {
   std::vector<AreaStep> area;
   std::vector<float> area_weights, line_weights;
   std::vector<int16_t> fixed_row;
-  std::vector<float> blended, values, plane, scale, bias;
+  std::vector<float> blended, values, planes, scale, bias;
   std::vector<uint8_t> bytes, narrow;
 };
 
@@ -231,7 +226,7 @@ PixelPass::PixelPass(const PixelSpec& spec, const RowKernels* kernels)
   scratch.values = PaddedRow<float>(count);
   scratch.bytes = PaddedRow<uint8_t>(count);
   scratch.narrow = PaddedRow<uint8_t>(count * 4);
-  if (spec.planar) scratch.plane = PaddedRow<float>(spec.width);
+  if (spec.planar) scratch.planes = PaddedRow<float>(count);
   if (!spec.scaled) return;
   for (int64_t i = 0; i < count; ++i) {
     scratch.scale.push_back(spec.scale[static_cast<size_t>(i % spec.channels)]);
@@ -316,10 +311,10 @@ void PixelPass::FinishBytes(const uint8_t* row, int64_t y, uint8_t* out) {
   } else if (!spec_.planar) {
     kernels_.store(row, out + y * count, count, spec_.stream);
   } else {
+    kernels_.split_u8(row, scratch.narrow.data(), spec_.width, spec_.channels, spec_.width);
     for (int64_t c = 0; c < spec_.channels; ++c) {
-      Deinterleave(row + c, scratch.narrow.data(), spec_.width, spec_.channels);
-      kernels_.store(scratch.narrow.data(), out + (c * spec_.height + y) * spec_.width, spec_.width,
-                     spec_.stream);
+      kernels_.store(scratch.narrow.data() + c * spec_.width, out + (c * spec_.height + y) * spec_.width,
+                     spec_.width, spec_.stream);
     }
   }
 }
@@ -330,9 +325,10 @@ void PixelPass::FinishFloats(float* row, int64_t y, uint8_t* out) {
   const int64_t size = PixelBytes(spec_.out_type);
   if (spec_.scaled) kernels_.scale(row, scratch.scale.data(), scratch.bias.data(), count);
   if (!spec_.planar) return StoreFloats(row, count, out + y * count * size);
+  kernels_.split_f32(row, scratch.planes.data(), spec_.width, spec_.channels, spec_.width);
   for (int64_t c = 0; c < spec_.channels; ++c) {
-    Deinterleave(row + c, scratch.plane.data(), spec_.width, spec_.channels);
-    StoreFloats(scratch.plane.data(), spec_.width, out + (c * spec_.height + y) * spec_.width * size);
+    StoreFloats(scratch.planes.data() + c * spec_.width, spec_.width,
+                out + (c * spec_.height + y) * spec_.width * size);
   }
 }
 

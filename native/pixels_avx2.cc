@@ -68,7 +68,7 @@ WELLFED_AVX2 inline __m128i FixedPairs(const int16_t* row, const BilinearStep& s
 }
 
 // Two pixels of the result a register. Writes up to one value more than a pixel has; the next one covers it.
-template <int kChannels>
+template <int64_t kChannels>
 WELLFED_AVX2 void StepFixedBy(const int16_t* row, const BilinearStep* steps, uint8_t* out, int64_t width) {
   int64_t x = 0;
   for (; x + 2 <= width; x += 2, out += 2 * kChannels) {
@@ -93,7 +93,7 @@ WELLFED_AVX2 void StepFixed(const int16_t* row, const BilinearStep* steps, uint8
   rows::StepFixed(row, steps, out, width, channels);
 }
 
-template <int kChannels>
+template <int64_t kChannels>
 WELLFED_AVX2 void StepFloatBy(const float* row, const BilinearStep* steps, float* out, int64_t width) {
   int64_t x = 0;
   for (; x + 2 <= width; x += 2, out += 2 * kChannels) {
@@ -117,7 +117,7 @@ WELLFED_AVX2 void StepFloat(const float* row, const BilinearStep* steps, float* 
 }
 
 // A pixel a register: the channels side by side, summed in the portable order.
-template <int kChannels>
+template <int64_t kChannels>
 WELLFED_AVX2 void StepAreaBy(const float* row, const AreaStep* steps, const float* weights, float* out,
                              int64_t width) {
   for (int64_t x = 0; x < width; ++x, out += kChannels) {
@@ -178,7 +178,7 @@ WELLFED_AVX2 void Store(const void* row, uint8_t* out, int64_t bytes, bool strea
 // The loops that need no hand: the compiler makes AVX2 of them under this target.
 #define WELLFED_LOOP(call) [](auto... arguments) WELLFED_AVX2 { call(arguments...); }
 
-const RowKernels kPixelsAvx2 = {
+constexpr RowKernels kPixelsAvx2 = {
     .name = "avx2",
     .available = Available,
     .blend_fixed = BlendFixed,
@@ -195,6 +195,8 @@ const RowKernels kPixelsAvx2 = {
     .widen_u16 = WELLFED_LOOP(rows::Widen),
     .round = WELLFED_LOOP(rows::Round),
     .scale = WELLFED_LOOP(rows::Scale),
+    .split_u8 = WELLFED_LOOP(rows::Split),
+    .split_f32 = WELLFED_LOOP(rows::Split),
     .narrow_u8 = WELLFED_LOOP(rows::Narrow),
     .narrow_u16 = WELLFED_LOOP(rows::Narrow),
     .narrow_f16 = NarrowF16,

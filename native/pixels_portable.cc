@@ -40,7 +40,7 @@ void Store(const void* row, uint8_t* out, int64_t bytes, bool) {
 
 }  // namespace
 
-const RowKernels kPixelsPortable = {
+constexpr RowKernels kPixelsPortable = {
     .name = "portable",
     .available = [] { return true; },
     .blend_fixed = [](auto... arguments) { rows::BlendFixed(arguments...); },
@@ -57,6 +57,8 @@ const RowKernels kPixelsPortable = {
     .widen_u16 = [](auto... arguments) { rows::Widen(arguments...); },
     .round = [](auto... arguments) { rows::Round(arguments...); },
     .scale = [](auto... arguments) { rows::Scale(arguments...); },
+    .split_u8 = [](auto... arguments) { rows::Split(arguments...); },
+    .split_f32 = [](auto... arguments) { rows::Split(arguments...); },
     .narrow_u8 = [](auto... arguments) { rows::Narrow(arguments...); },
     .narrow_u16 = [](auto... arguments) { rows::Narrow(arguments...); },
     .narrow_f16 = NarrowF16,

@@ -66,6 +66,10 @@ struct RowKernels {
   void (*round)(float* row, float limit, int64_t count);  // To whole numbers, halves up, within [0, limit].
   void (*scale)(float* row, const float* scale, const float* bias, int64_t count);
 
+  // Channels apart: the row of channel c begins at planes + c * stride.
+  void (*split_u8)(const uint8_t* row, uint8_t* planes, int64_t width, int64_t channels, int64_t stride);
+  void (*split_f32)(const float* row, float* planes, int64_t width, int64_t channels, int64_t stride);
+
   void (*narrow_u8)(const float* row, uint8_t* out, int64_t count);  // Whole numbers in range.
   void (*narrow_u16)(const float* row, uint16_t* out, int64_t count);
   void (*narrow_f16)(const float* row, uint16_t* out, int64_t count);   // To nearest, halves to even.
@@ -152,12 +156,29 @@ WELLFED_INLINE void Round(float* row, float limit, int64_t count) {
     // In this order a NaN becomes 0, in vector code as well: each comparison with it is false.
     float value = row[i] > 0.0f ? row[i] : 0.0f;
     value = value < limit ? value : limit;
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): halves up, in the same arithmetic as vector code has.
     row[i] = static_cast<float>(static_cast<int32_t>(value + 0.5f));
   }
 }
 
 WELLFED_INLINE void Scale(float* row, const float* scale, const float* bias, int64_t count) {
   for (int64_t i = 0; i < count; ++i) row[i] = row[i] * scale[i] + bias[i];
+}
+
+template <int64_t kChannels, typename T>
+WELLFED_INLINE void SplitBy(const T* row, T* planes, int64_t width, int64_t stride) {
+  for (int64_t x = 0; x < width; ++x) {
+    for (int64_t c = 0; c < kChannels; ++c) planes[c * stride + x] = row[x * kChannels + c];
+  }
+}
+
+template <typename T>
+WELLFED_INLINE void Split(const T* row, T* planes, int64_t width, int64_t channels, int64_t stride) {
+  // The commonest number by itself, so that it becomes vector code.
+  if (channels == 3) return SplitBy<3>(row, planes, width, stride);
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t x = 0; x < width; ++x) planes[c * stride + x] = row[x * channels + c];
+  }
 }
 
 template <typename T>

@@ -23,9 +23,12 @@ uint64_t Count(uint32_t size, uint32_t first, uint32_t step) {
   return size > first ? (uint64_t{size} - first + step - 1) / step : 0;
 }
 
-uint64_t RowBytes(const PngShape& shape, uint64_t width) {
-  return (width * static_cast<uint64_t>(shape.samples * shape.bit_depth) + 7) / 8;
+// Of a pixel.
+uint64_t BitsOf(const PngShape& shape) {
+  return static_cast<uint64_t>(shape.samples) * static_cast<uint64_t>(shape.bit_depth);
 }
+
+uint64_t RowBytes(const PngShape& shape, uint64_t width) { return (width * BitsOf(shape) + 7) / 8; }
 
 uint8_t Paeth(int left, int above, int corner) {
   const int from_left = std::abs(above - corner), from_above = std::abs(left - corner);
@@ -136,7 +139,7 @@ uint64_t PngScanlineBytes(const PngShape& shape) {
 
 PngStatus UnfilterPng(std::span<uint8_t> scanlines, const PngShape& shape, void* out) {
   if (scanlines.size() != PngScanlineBytes(shape)) return PngStatus::kBadSize;
-  const uint64_t bits = static_cast<uint64_t>(shape.samples * shape.bit_depth);
+  const uint64_t bits = BitsOf(shape);
   const uint64_t step = bits < 8 ? 1 : bits / 8;
   uint8_t* line = scanlines.data();  // Invariant: all passes and rows before end here.
   for (const Pass& pass : PassesOf(shape)) {

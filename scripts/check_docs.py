@@ -1,4 +1,4 @@
-"""Runs the Python blocks of the Markdown pages and follows their relative links.
+"""Runs the Python blocks of the Markdown pages, follows their relative links, and looks for pages that have none.
 
 The blocks of one page run in order, as one program, in an empty folder. A block that is not to be run is marked
 `console`, `text` or another language, never `python`. What a page needs but a reader need not see, such as a folder of
@@ -54,6 +54,14 @@ def broken_links(path: Path, text: str) -> Iterator[str]:
             yield f"{path}: links to {link}, and there is no such heading"
 
 
+def unlisted(pages: dict[Path, str], index: Path) -> Iterator[str]:
+    """Yields one sentence for each page below the index's folder that the index does not link to."""
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in _LINK.findall(pages.get(index, ""))}
+    for path in pages:
+        if index.parent in path.parents and path != index and path.resolve() not in linked:
+            yield f"{path}: {index} does not link to it"
+
+
 def run(path: Path, code: str) -> Iterator[str]:
     """Runs a page's program in an empty folder; yields one sentence with its traceback where it fails."""
     with tempfile.TemporaryDirectory() as folder:
@@ -71,6 +79,7 @@ def main() -> int:
     programs = {path: code for path, text in pages.items() if (code := program(text))}
     links = sum(len(_LINK.findall(text)) for text in pages.values())
     found = [fault for path, text in pages.items() for fault in broken_links(path, text)]
+    found += unlisted(pages, Path("docs/README.md"))
     found += [fault for path, code in programs.items() for fault in run(path, code)]
     print(f"docs: {len(pages)} pages, {links} links, {len(programs)} programs, {len(found)} faults")
     print(*found, sep="\n", end="\n" if found else "")

@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import wellfed
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _RAISES = re.compile(r"^Raises:\n((?:[ \t]+.*\n?|\n)*)", re.MULTILINE)
-_ENTRY = re.compile(r"^ {2,4}(\w[\w.]*(?:, \w[\w.]*)*):", re.MULTILINE)
+_ENTRY = re.compile(r"^(\w[\w.]*(?:, \w[\w.]*)*):", re.MULTILINE)
 
 
 def rooms() -> list[ModuleType]:
@@ -53,7 +54,8 @@ def methods(owner: str, cls: type) -> Iterator[tuple[str, Any]]:
 def raised(docstring: str) -> list[str]:
     """Returns the names that the docstring's "Raises" section lists."""
     section = _RAISES.search(inspect.cleandoc(docstring))
-    return [name for entry in _ENTRY.findall(section[1]) for name in entry.split(", ")] if section else []
+    entries = _ENTRY.findall(textwrap.dedent(section[1])) if section else []
+    return [name for entry in entries for name in entry.split(", ")]
 
 
 def faults(name: str, value: Any) -> Iterator[str]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from record_files import frames
+
 from wellfed import _native
 from wellfed.errors import CompressionError, FileChangedError
 from wellfed.io import TFRecordReader
@@ -83,6 +83,21 @@ def test_progress_adds_up_to_the_stream(write, monkeypatch):
     assert len(done) > 1
 
 
+def test_records_longer_than_parts_are_checked_once_and_in_order(write, monkeypatch):
+    monkeypatch.setattr(summary, "_PART_BYTES", 1000)
+    monkeypatch.setattr(summary, "_SEARCH_BYTES", 100)
+    content = framed(50, 3500) + framed(100, 10) + framed(3, 99_000)
+    content[10 * 3516 + 40] ^= 1
+    done = []
+
+    report = verify_file(write(bytes(content)), progress=done.append)
+
+    assert (report.records, report.payload_bytes) == (152, 49 * 3500 + 100 * 10 + 3 * 99_000)
+    assert [(one.start, one.end, one.record_index) for one in report.damage] == [(35_160, 38_676, 10)]
+    assert report.stream_bytes == len(content)
+    assert sum(done) == len(content) - 3516
+
+
 def test_no_thread_is_left(write, monkeypatch):
     monkeypatch.setattr(summary, "_PART_BYTES", 100)
     before = threading.active_count()
@@ -132,6 +147,7 @@ def test_two_threads_report_what_one_reader_skips(tmp_path_factory, data):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(summary, "_PART_BYTES", data.draw(st.integers(1, 100)))
+        patch.setattr(summary, "_SEARCH_BYTES", data.draw(st.integers(1, 100)))
         report = verify_file(path, "")
 
     assert report.records == len(records)

@@ -15,6 +15,7 @@ void BindExampleEncode(nb::module_& m);
 void BindExampleScan(nb::module_& m);
 void BindSequence(nb::module_& m);
 void BindRows(nb::module_& m);
+void BindReadFiles(nb::module_& m);
 void BindPixels(nb::module_& m);
 void BindPng(nb::module_& m);
 void BindLeases(nb::module_& m);
@@ -31,6 +32,7 @@ NB_MODULE(_native, m) {
   BindPixels(m);
   BindLeases(m);
   BindRows(m);
+  BindReadFiles(m);
   BindExampleEncode(m);
   BindExampleScan(m);
   BindSequence(m);

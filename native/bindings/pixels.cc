@@ -95,9 +95,10 @@ void CheckLayout(const Pictures& pictures, const PixelSpec& spec) {
   if (!packed || !aligned) throw nb::value_error("the pixels of a row must lie side by side, aligned");
 }
 
-void RunPixels(Pictures pictures, Geometry geometry, Results out, const std::string& out_type,
-               const std::string& method, const std::string& rounded, const Factors& scale,
-               const Factors& bias, bool planar, bool stream, const std::string& implementation) {
+void RunPixels(const Pictures& pictures, const Geometry& geometry, const Results& out,
+               const std::string& out_type, const std::string& method, const std::string& rounded,
+               const Factors& scale, const Factors& bias, bool planar, bool stream,
+               const std::string& implementation) {
   PixelSpec spec = SpecOf(pictures, out, out_type, planar);
   spec.method = MethodNamed(method);
   spec.rounded = TypeNamed(rounded);

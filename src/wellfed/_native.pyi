@@ -237,6 +237,17 @@ class ShardSet:
         end, or (None, error) as `parse`.
         """
 
+def read_files(
+    folder: bytes,
+    names: Buffer | numpy.ndarray,
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], int]:
+    """
+    Reads whole files, `folder` + "/" + the bytes of `names` from starts[i] to starts[i + 1], of `sizes` bytes each,
+    into one array. Returns it, and how many were read before the first that could not be or had another size.
+    """
+
 def encode_examples(columns: dict, rows: int, framed: bool) -> tuple:
     """
     Encodes `rows` Examples. `columns`: key to (kind 1 bytes | 2 float | 3 int64 | 0 unset, values, row_splits

@@ -46,6 +46,30 @@ class Parts(NamedTuple):
     row_splits: NDArray[np.int64] | None
     per_row: int
 
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the values take once they are encoded."""
+        if self.kind == BYTES:
+            return int(self.values[2].sum()) + 4 * len(self.values[2])
+        return 0 if self.values is None else int(self.values.nbytes)
+
+    def rows(self, start: int, stop: int) -> Parts:
+        """The rows from `start` to `stop` of a column, without a copy of its values."""
+        splits = self.row_splits
+        if splits is None:
+            first, last = start * self.per_row, stop * self.per_row
+        else:
+            splits = splits[start : stop + 1]
+            first, last = int(splits[0]), int(splits[-1])
+            splits = splits - splits[0]
+        values = self.values
+        if self.kind == BYTES:
+            data, starts, sizes = values
+            values = (data, starts[first:last], sizes[first:last])
+        elif values is not None:
+            values = values[first:last]
+        return Parts(self.kind, values, splits, self.per_row)
+
 
 def value_parts(key: Any, value: Any) -> Parts:
     """One feature's value: a scalar, an array of any shape (flattened in C order), or a nested list.

@@ -146,7 +146,7 @@ def test_schema_reads_no_more_than_the_limit(wellfed, bare):
 
 
 def test_verify_of_a_good_data_set_says_that_all_is_intact(wellfed, packed):
-    done = wellfed("verify", packed, "--hashes")
+    done = wellfed("verify", packed, "--checksums")
 
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "100 records in 4 shards, all intact"
@@ -206,13 +206,13 @@ def test_a_shard_of_another_kind_is_told(wellfed, packed):
     assert "zip" in done.stdout.lower()
 
 
-def test_swapped_shards_are_told_by_their_hashes(wellfed, packed):
+def test_swapped_shards_are_told_by_their_checksums(wellfed, packed):
     one, other = first_shard(packed), packed / "digits-train.tfrecord-00001-of-00002"
     content = bytearray(one.read_bytes())
     one.write_bytes(other.read_bytes())
     other.write_bytes(content)
 
-    assert wellfed("verify", packed, "--hashes").exit_code == 1
+    assert wellfed("verify", packed, "--checksums").exit_code == 1
 
 
 def test_verify_of_nothing_is_a_usage_error(wellfed, tmp_path):

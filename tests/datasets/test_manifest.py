@@ -27,7 +27,7 @@ def test_a_manifest_survives_json():
 def test_a_manifest_is_json_that_other_tools_read():
     values = json.loads(MANIFEST.to_json().encode())
 
-    assert values["splits"]["train"][1] == {"file": "b", "records": 2, "bytes": 80, "sha256": "11ee"}
+    assert values["splits"]["train"][1] == {"file": "b", "records": 2, "bytes": 80, "crc32c": "11ee"}
     assert values["skipped"][1] == {"item": "y", "reason": "is cut", "split": "train"}
 
 

@@ -3,10 +3,10 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from feed_model import BATCHES, ORDER_VERBS, SHUFFLES, build, on_list, plain
 from hypothesis import given
 
 import wellfed as wf
-from feed_model import BATCHES, ORDER_VERBS, SHUFFLES, build, on_list, plain
 from wellfed.errors import PlanError
 
 lengths = st.integers(0, 40)

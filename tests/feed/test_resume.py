@@ -4,9 +4,9 @@ import json
 
 import hypothesis.strategies as st
 import pytest
+from feed_model import BATCHES, ORDER_VERBS, SHUFFLES, build, plain
 from hypothesis import given, settings
 
-from feed_model import BATCHES, ORDER_VERBS, SHUFFLES, build, plain
 from wellfed.errors import StateError
 
 

@@ -6,10 +6,10 @@ import threading
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from feed_model import plain
 from hypothesis import given
 
 import wellfed as wf
-from feed_model import plain
 from wellfed.errors import PlanError, StageError, StateError
 from wellfed.feed import from_generator, list_files
 

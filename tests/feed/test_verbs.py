@@ -6,10 +6,10 @@ from itertools import pairwise
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from feed_model import plain
 from hypothesis import given
 
 import wellfed as wf
-from feed_model import plain
 from wellfed.errors import PlanError
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
+import struct
 import zlib
 
 import numpy as np
 import pytest
+from pictures import CORPUS, EXPECTED, GOOD, REFUSED, encoded, pixels, read
 from PIL import Image, ImageOps
 
-from pictures import CORPUS, EXPECTED, GOOD, REFUSED, encoded, pixels, read
 from wellfed.errors import ImageError
-from wellfed.image import DecodeOptions, decode_image, encode_image
+from wellfed.image import DecodeOptions, decode_image, encode_image, image_info
 
 DECODED = [name for name in GOOD if name not in REFUSED]
 JPEGS = [name for name in DECODED if "jpeg" in EXPECTED[name]]
@@ -104,6 +105,33 @@ def test_a_wide_tiff_keeps_its_sixteen_bits():
 
     assert np.array_equal(decode_image(encoded(image, "TIFF"), channels=1, dtype="uint16")[..., 0], image)
     assert np.array_equal(decode_image(encoded(image, "TIFF"), channels=4, dtype="uint16")[..., 1], image)
+
+
+def wide_colour_tiff():
+    """An uncompressed TIFF of one pixel with 16 bits a colour, which Pillow cannot write."""
+    entries = [(256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 3, 122), (259, 3, 1, 1), (262, 3, 1, 2)]
+    entries += [(273, 4, 1, 128), (277, 3, 1, 3), (278, 3, 1, 1), (279, 4, 1, 6)]
+    table = b"".join(struct.pack("<HHII", *entry) for entry in entries)
+    head = b"II*\0" + struct.pack("<IH", 8, len(entries))
+    body = (head + table).ljust(122, b"\0") + struct.pack("<HHH", 16, 16, 16)
+    return body.ljust(128, b"\0") + struct.pack("<HHH", 0x1234, 0x5678, 0x9ABC)
+
+
+def test_wide_colours_that_pillow_narrows_are_not_called_sixteen_bits():
+    data = wide_colour_tiff()
+
+    assert image_info(data).bits == 16
+    assert decode_image(data).tolist() == [[[0x12, 0x56, 0x9A]]]
+    with pytest.raises(ImageError, match="has 16-bit colours, of which Pillow gives 8 bits"):
+        decode_image(data, dtype="uint16")
+
+
+@pytest.mark.parametrize("channels", [0, 1, 3, 4])
+def test_floats_are_refused_not_clipped(channels):
+    data = encoded(pixels(0, 4, 4, dtype=np.float32), "TIFF")
+
+    with pytest.raises(ImageError, match="pixels of kind F are not supported"):
+        decode_image(data, channels=channels)
 
 
 # --- Palettes -------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ import gzip
 
 import numpy as np
 import pytest
-
 from pictures import EXPECTED, GOOD, encoded, pixels, read
+
 from wellfed.errors import ImageError
 from wellfed.image import FORMATS, decode_image, image_info, sniff_format
 
@@ -26,7 +26,17 @@ def test_formats_that_the_corpus_lacks_are_named_too(form):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\xff", b"GIF", b"<html>", b"\x1f\x8b", b"\x1f\x8b" + bytes(40), b"RIFF1234WAVE" + bytes(20)]
+    "data",
+    [
+        b"",
+        b"\xff",
+        b"GIF",
+        b"<html>",
+        b"\x1f\x8b",
+        b"\x1f\x8b" + bytes(40),
+        b"RIFF1234WAVE" + bytes(20),
+        b"BMW and others",
+    ],
 )
 def test_what_is_no_picture_has_no_format(data):
     assert sniff_format(data) is None

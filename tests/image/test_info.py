@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from pictures import EXPECTED, GOOD, REFUSED, encoded, pixels, read
+
 from wellfed.errors import ImageError
 from wellfed.image import ImageInfo, decode_image, encode_image, image_info
 

@@ -7,9 +7,9 @@ import io
 import numpy as np
 import pytest
 import simplejpeg
+from pictures import encoded, model_resize, pixels, read, rounded
 from PIL import Image
 
-from pictures import encoded, model_resize, pixels, read, rounded
 from wellfed.errors import ImageError
 from wellfed.image import decode_image, encode_image, image_info
 

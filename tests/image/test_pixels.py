@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
 from pictures import bfloat16_bits, model_resize, pixels
+
 from wellfed import _native
 from wellfed.image import pixels as pass_
 

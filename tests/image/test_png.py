@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from pictures import pixels
+
 from wellfed import _native
 from wellfed.errors import ImageError
 from wellfed.image import decode_image, encode_image

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from pictures import model_resize, pixels, rounded
+
 from wellfed.errors import ImageError
 from wellfed.image import resize
 

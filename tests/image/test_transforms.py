@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from pictures import bfloat16_bits, encoded, model_resize, pixels, read, rounded
+
 from wellfed.columns import Bytes
 from wellfed.errors import ImageError
 from wellfed.image import (
@@ -73,6 +73,14 @@ def test_decode_with_a_shape_gives_one_array():
 
     assert found.dtype == np.uint8
     assert np.array_equal(found, np.stack([pixels(i, 28, 28, 1) for i in range(5)]))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_shape_is_that_of_the_whole_picture(scaled):
+    chain = fuse([Decode("image", shape=(128, 128, 3), scaled_decode=scaled), Resize("image", (9, 9))])
+
+    with pytest.raises(ImageError, match=r"row 1 .*shape \(360, 480, 3\), expected \(128, 128, 3\)"):
+        apply(chain, {"image": [read(PHOTOS[0]), read(PHOTOS[3])]})
 
 
 def test_decode_with_a_shape_refuses_another_one_and_names_the_row():
@@ -447,12 +455,20 @@ def test_a_transform_is_a_value_that_pickles(transform):
     assert len({transform, pickle.loads(pickle.dumps(transform))}) == 1
 
 
+def test_options_given_as_arrays_lists_and_dtypes_make_the_same_value():
+    assert Resize("x", [4, 5], dtype=np.float32) == Resize("x", (4, 5), dtype="float32")
+    assert Resize("x", np.int64(4)) == Resize("x", 4)
+    assert Normalize("x", mean=np.array([1.0, 2.0]), std=[1, 2]) == Normalize("x", mean=(1, 2), std=(1, 2))
+    assert hash(Normalize("x", mean=np.zeros(3))) == hash(Normalize("x", mean=[0, 0, 0]))
+
+
 def test_fuse_gives_a_fused():
     assert isinstance(ALL[-1], Fused)
 
 
 WRONG = {
     "size": (lambda: Resize("x", 0), "size must be at least 1 pixel"),
+    "three sides": (lambda: Resize("x", (1, 2, 3)), r"size must be \(height, width\) or one number"),
     "crop size": (lambda: CenterCrop("x", (0, 4)), "size must be at least 1 pixel"),
     "method": (lambda: Resize("x", 4, method="cubic"), "method must be one of"),
     "dtype": (lambda: Resize("x", 4, dtype="float16"), "dtype must be one of uint8, uint16, float32"),

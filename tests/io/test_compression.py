@@ -12,8 +12,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from record_files import FakeSource, frame, frames, run_payloads
+
 from wellfed.errors import CompressionError, NotTFRecordError, TruncatedRecordError, WellfedError
 from wellfed.io import Records, TFRecordReader, TFRecordWriter
 from wellfed.io.compression import check_name, choose, compressor, detect
@@ -114,6 +114,17 @@ def test_members_may_be_many_empty_or_cut_inside_a_record(write, kind, cuts):
     assert list(TFRecordReader(path)) == PAYLOADS
     assert Records(path)[:].to_list() == PAYLOADS
     assert [Records(path)[i] for i in range(len(PAYLOADS))] == PAYLOADS
+
+
+def test_many_tiny_members_take_no_longer_than_their_bytes():
+    source = FakeSource(gzip.compress(frame(b"tiny")) * 20_000)
+    walker, count = Walker(StreamWindow(InflateStream(source, "GZIP")), "x"), 0
+
+    while (run := walker.next_run()) is not None:
+        count += len(run)
+
+    assert count == 20_000
+    assert source.reads < 2 * (source.size // (256 << 10) + 2)
 
 
 def test_a_second_zlib_stream_is_read_where_tensorflow_ignores_it(write):

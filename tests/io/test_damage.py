@@ -6,8 +6,8 @@ import gzip
 from dataclasses import astuple
 
 import pytest
-
 from record_files import FakeSource, frame, frames, run_payloads, starts
+
 from wellfed.errors import CorruptRecordError, RecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
 from wellfed.io.streams import PlainStream, StreamWindow

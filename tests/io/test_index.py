@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from record_files import frame, frames, starts
+
 from wellfed.errors import CorruptRecordError, FileChangedError, NotTFRecordError, TruncatedRecordError
 from wellfed.io import GrowingIndex, MappedFile, RecordIndex, TFRecordWriter
 

@@ -10,8 +10,8 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from record_files import FakeSource, frame, frames, run_payloads, starts
+
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, FileChangedError, NotTFRecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, TFRecordReader
@@ -235,7 +235,7 @@ def test_an_unknown_compression_is_refused_when_given():
 
 
 def test_a_file_that_is_cut_while_it_is_read_gives_an_error_and_the_process_lives(write):
-    path = write(frames([bytes(5000)] * 2000))
+    path = write(frame(bytes(5000)) * 2000)
     batches = TFRecordReader(path).read_batches(100)
     next(batches)
     with path.open("r+b") as file:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from record_files import frame, frames
+
 from wellfed.columns import Bytes
 from wellfed.errors import CompressionError, CorruptRecordError, FileChangedError, TruncatedRecordError
 from wellfed.io import Records, TFRecordWriter, shelf

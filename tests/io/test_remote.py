@@ -7,8 +7,8 @@ import pickle
 
 import fsspec
 import pytest
-
 from record_files import frames, starts
+
 from wellfed.errors import CompressionError, CorruptRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, TFRecordWriter, files, salvage
 from wellfed.summary import files as summary

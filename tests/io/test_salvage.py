@@ -6,8 +6,8 @@ import gzip
 import random
 
 import pytest
-
 from record_files import frame, frames
+
 from wellfed.errors import FileChangedError
 from wellfed.io import TFRecordReader, salvage
 

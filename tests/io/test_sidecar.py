@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from record_files import FakeSource, frame, frames, starts
+
 from wellfed import _native
 from wellfed.errors import IndexFileError, RecordError, WellfedError
 from wellfed.io import RecordIndex, Records
@@ -253,7 +253,7 @@ def test_noise_over_a_sidecar_never_crashes(noise, at):
     assert found.offsets[-1] <= found.stream_bytes
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_forged_tables_of_a_compressed_file_never_crash(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("forged")

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-
 from record_files import frames
+
 from wellfed.errors import NotTFRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
 from wellfed.io.sniff import sniff

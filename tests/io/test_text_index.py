@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from record_files import frames, starts
+
 from wellfed.errors import IndexFileError
 from wellfed.io import RecordIndex, read_text_index, write_text_index
 

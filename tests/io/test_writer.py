@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from record_files import frame, frames, starts
-from wellfed.columns import Bytes
-from wellfed.errors import CompressionError, CorruptRecordError, TruncatedRecordError
+
+from wellfed.columns import Bytes, Ragged
+from wellfed.errors import CompressionError, CorruptRecordError, EncodeError, TruncatedRecordError
+from wellfed.example import encode_examples
 from wellfed.io import RecordIndex, Records, TFRecordReader, TFRecordWriter
 
 PAYLOADS = [b"", b"pig", b"cow" * 40, bytes(100), b"ant"]
@@ -140,6 +141,58 @@ def test_an_empty_writer_makes_a_legal_file_of_no_records(path):
             TFRecordWriter(path, kind, seekable=seekable, overwrite=True).close()
             assert list(TFRecordReader(path, kind)) == []
     assert path.stat().st_size > 0
+
+
+# --- Examples -------------------------------------------------------------------------------------
+
+
+COLUMNS = st.integers(0, 40).flatmap(
+    lambda rows: st.fixed_dictionaries(
+        {
+            "number": st.lists(st.integers(-(2**63), 2**63 - 1), min_size=rows, max_size=rows).map(
+                lambda numbers: np.array(numbers, np.int64)
+            ),
+            "image": st.lists(st.binary(max_size=9), min_size=rows, max_size=rows).map(Bytes.from_list),
+            "points": st.lists(st.lists(st.floats(width=32), max_size=4), min_size=rows, max_size=rows).map(
+                lambda points: Ragged.from_list(points, np.float32)
+            ),
+            "pair": st.just(np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)),
+            "name": st.lists(st.text(max_size=3), min_size=rows, max_size=rows),
+        }
+    )
+)
+
+
+@given(COLUMNS, st.integers(1, 400))
+def test_columns_are_written_as_encode_examples_makes_them_whatever_the_chunk(tmp_path_factory, columns, chunk_bytes):
+    path = tmp_path_factory.mktemp("examples") / "x"
+    with TFRecordWriter(path, index=True) as writer:
+        writer._chunk_bytes = chunk_bytes
+        writer.write(b"before")
+        writer.write_examples(columns)
+        writer.write(b"after")
+
+    expected = [b"before", *encode_examples(columns), b"after"]
+    assert path.read_bytes() == frames(expected)
+    assert writer.records == len(expected)
+    assert RecordIndex.find(path).offsets.tolist() == starts(expected)
+
+
+def test_columns_that_lose_information_add_nothing(path):
+    with TFRecordWriter(path) as writer:
+        with pytest.raises(EncodeError, match=r'feature "x": .*0.1.* is a number that float32 cannot hold'):
+            writer.write_examples({"x": np.array([0.5] * 5000 + [0.1])})
+        assert writer.records == 0
+
+    assert list(TFRecordReader(path)) == []
+
+
+def test_a_closed_writer_refuses_columns(path):
+    writer = TFRecordWriter(path)
+    writer.close()
+
+    with pytest.raises(ValueError, match="the writer is closed"):
+        writer.write_examples({"x": np.arange(3)})
 
 
 # --- Compression ----------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from record_files import frames, starts
+
 from wellfed import _native
 
 PAYLOADS = [b"", b"pig", b"cow" * 40, bytes(100), b"ant"]

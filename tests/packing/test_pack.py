@@ -3,17 +3,18 @@
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from hashlib import sha256
 from multiprocessing import get_context
 
 import pytest
-
 from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
-from wellfed.datasets import open_dataset
+
+from wellfed import _native
+from wellfed.datasets import Scalar, Schema, Sequence, open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.io import RecordIndex, Records, TFRecordReader
 from wellfed.packing import PackOptions, pack, plan_pack
+from wellfed.sources import Items, TFRecords
 
 SPLIT = {"train": 0.5, "test": 0.5}
 
@@ -50,7 +51,7 @@ def test_the_manifest_counts_measures_and_hashes_each_shard(tmp_path):
     assert [shard.records for shard in shards] == [4, 5]
     for shard in shards:
         content = (tmp_path / shard.file).read_bytes()
-        assert (shard.bytes, shard.sha256) == (len(content), sha256(content).hexdigest())
+        assert (shard.bytes, shard.crc32c) == (len(content), f"{_native.crc32c(content):08x}")
 
 
 def test_every_shard_has_its_index_beside_it(tmp_path):
@@ -145,6 +146,31 @@ def test_an_iterable_without_a_length_is_spooled_and_shuffled(tmp_path):
 
     assert sorted(numbers(tmp_path)) == list(range(30))
     assert numbers(tmp_path) != list(range(30))
+
+
+def test_sequences_are_packed_as_sequence_examples_when_the_schema_says_so(tmp_path):
+    types = Schema({"number": Scalar(), "tokens": Sequence(Scalar())}, records="SequenceExample")
+    items = [{"number": n, "tokens": list(range(n % 4))} for n in range(12)]
+    pack(Items(items, types), tmp_path, name="tokens", shuffle=False, shards=2)
+
+    found = columns(tmp_path, "train")
+    assert open_dataset(tmp_path).schema == types
+    assert found["tokens"].to_list() == [item["tokens"] for item in items]
+    # TensorFlow Datasets reads Examples alone, so no metadata says that it could open this.
+    assert not (tmp_path / "dataset_info.json").exists()
+
+
+def test_tfrecords_are_sharded_anew_as_they_are(tmp_path):
+    pack(TinySource(30), tmp_path / "one", name="tiny", shards=3)
+    dataset = open_dataset(tmp_path / "one")
+    files = dataset.splits["train"].files
+    source = TFRecords(files, types=dataset.schema)
+    pack(source, tmp_path / "two", name="tiny", shards=2, split={"train": 0.5, "test": 0.5})
+
+    both = open_dataset(tmp_path / "two").splits
+    new = [record for split in both.values() for file in split.files for record in TFRecordReader(file)]
+    assert sorted(new) == sorted(record for file in files for record in TFRecordReader(file))
+    assert open_dataset(tmp_path / "two").schema == dataset.schema
 
 
 # --- What is there already -----------------------------------------------------------------------

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from packed_folder import columns
 from PIL import Image as PilImage
 
-from packed_folder import columns
 from wellfed.datasets import ClassLabel, Image, Schema, Text, open_dataset
 from wellfed.errors import ImageError, PackError
 from wellfed.example import parse_example

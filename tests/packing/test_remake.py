@@ -1,9 +1,9 @@
 """One shard of a packed data set, made again."""
 
 import pytest
-
 from packed_folder import contents, numbers
 from tiny_source import TinySource
+
 from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, PackError
 from wellfed.packing import PackOptions, pack, remake_shard

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pictures import EXPECTED, GOOD, REFUSED, encoded, pixels, read
 from PIL import Image
 
-from pictures import EXPECTED, GOOD, REFUSED, encoded, pixels, read
 from wellfed.image import decode_image, encode_image, resize
 
 tf = pytest.importorskip("tensorflow")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
 from packed_folder import columns
 from tiny_source import TinySource
+
 from wellfed.datasets import Image, Scalar, Schema, Sequence, Tensor, Text, open_dataset
 from wellfed.image import encode_image
 from wellfed.packing import pack
@@ -74,6 +74,25 @@ def test_tensorflow_parses_what_was_packed(tmp_path, compression, theirs):
         assert row["text"] == ours["text"][at]
         for name in ("image", "number", "ratio", "box", "pixels", "tokens"):
             np.testing.assert_array_equal(row[name], ours[name][at])
+
+
+def test_tensorflow_parses_sequence_examples_that_were_packed(tmp_path):
+    import tensorflow as tf
+
+    types = Schema(
+        {"number": Scalar(), "tokens": Sequence(Scalar()), "words": Sequence(Sequence(Scalar()))}, "SequenceExample"
+    )
+    items = [{"number": n, "tokens": list(range(n)), "words": [list(range(k)) for k in range(n)]} for n in range(5)]
+    pack(Items(items, types), tmp_path, name="sequences", shuffle=False)
+    files = open_dataset(tmp_path).splits["train"].files
+    lists = {"tokens": tf.io.FixedLenSequenceFeature([], tf.int64), "words": tf.io.RaggedFeature(tf.int64)}
+    for item, record in zip(items, tf.data.TFRecordDataset(files), strict=True):
+        context, steps = tf.io.parse_single_sequence_example(
+            record, {"number": tf.io.FixedLenFeature([], tf.int64)}, lists
+        )
+        assert context["number"].numpy() == item["number"]
+        assert steps["tokens"].numpy().tolist() == item["tokens"]
+        assert steps["words"].to_list() == item["words"]
 
 
 def test_tensorflow_writes_the_same_bytes_for_the_same_example(tmp_path):

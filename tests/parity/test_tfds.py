@@ -5,8 +5,8 @@ The other way round is in tests/datasets/test_tfds.py, on a folder that TensorFl
 
 import numpy as np
 import pytest
-
 from packed_folder import columns
+
 from wellfed.datasets import (
     ByteString,
     ClassLabel,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 import pytest
-
 from queue_chain import EVENTS, run_chain
 
 SEEDS = range(60)

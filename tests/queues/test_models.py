@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
 from queue_model import Model
+
 from wellfed.errors import DeadlineExceededError
 from wellfed.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 from wellfed.queues.engine import Close, PutMany, PutOne, Take

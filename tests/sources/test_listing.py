@@ -27,6 +27,17 @@ def test_joined_keys_come_back_as_they_were_given(keys):
     assert [listing.key(at) for at in range(len(listing))] == keys
 
 
+@given(KEYS)
+def test_the_bytes_of_all_keys_are_those_of_each(keys):
+    assert list(built(keys).keys.encoded()) == [key.encode("utf-8", "surrogateescape") for key in keys]
+
+
+def test_the_bytes_of_all_numbered_keys_are_those_of_each():
+    keys = NumberedKeys.of_counts({"train": 70_000, "tést": 2})
+
+    assert list(keys.encoded()) == [keys[at].encode() for at in range(len(keys))]
+
+
 @given(KEYS.filter(len), st.data())
 def test_a_part_of_a_listing_holds_the_rows_asked_for(keys, data):
     rows = data.draw(st.lists(st.integers(0, len(keys) - 1), max_size=10))
@@ -42,6 +53,17 @@ def test_numbered_keys_count_within_their_group(counts):
     keys = NumberedKeys.of_counts(counts)
 
     assert [keys[at] for at in range(len(keys))] == [f"{name}/{at}" for name, n in counts.items() for at in range(n)]
+
+
+@given(st.permutations(range(9)), st.integers(0, 9), st.integers(0, 9))
+def test_many_numbered_keys_are_located_as_one_is(rows, start, stop):
+    start, stop = sorted((start, stop))
+    keys = NumberedKeys.of_counts({"a": 4, "b": 0, "c": 5}).take(np.array(rows))
+
+    found = {}
+    for group, places, numbers in keys.locate_all(start, stop):
+        found |= {start + int(place): (group, int(number)) for place, number in zip(places, numbers, strict=True)}
+    assert found == {at: keys.locate(at) for at in range(start, stop)}
 
 
 def test_a_part_of_numbered_keys_keeps_the_numbers():

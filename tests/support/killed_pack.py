@@ -11,14 +11,35 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tiny_source import TinySource
+
 from wellfed.packing import pack
 
 WATCHED = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree"}
 OPTIONS = {"name": "tiny", "split": {"train": 0.7, "test": 0.3}, "shards": 3, "seed": 4}
 SOURCE = TinySource(60)
+
+
+@dataclass(frozen=True)
+class KillsItsProcess(TinySource):
+    """Kills the process that reads it, the first time item 3 is read.
+
+    Attributes:
+      marker: A file that is made by then.
+    """
+
+    marker: str = ""
+
+    def load(self, index: int) -> dict[str, Any]:
+        """Gives an item, or ends."""
+        if int(self.listing().places["number"][index]) == 3 and not Path(self.marker).exists():
+            Path(self.marker).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().load(index)
 
 
 class Countdown:

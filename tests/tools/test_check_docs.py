@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import check_docs
 
 PAGE = """# A page
@@ -60,4 +62,17 @@ def test_a_link_to_a_file_or_heading_that_is_not_there_is_named(tmp_path):
     assert [fault.rpartition("links to ")[2] for fault in check_docs.broken_links(tmp_path / "page.md", bad)] == [
         "gone.md, which does not exist",
         "other.md#nowhere, and there is no such heading",
+    ]
+
+
+def test_a_page_that_the_index_does_not_link_to_is_named():
+    index = Path("docs/README.md")
+    pages = {
+        index: "[a](a.md) [b](adr/b.md#top) [c](../c.md)",
+        **dict.fromkeys(map(Path, ["docs/a.md", "docs/adr/b.md"]), ""),
+    }
+
+    assert list(check_docs.unlisted(pages, index)) == []
+    assert list(check_docs.unlisted({**pages, Path("docs/adr/d.md"): "", Path("e.md"): ""}, index)) == [
+        "docs/adr/d.md: docs/README.md does not link to it"
     ]

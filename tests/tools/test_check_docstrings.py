@@ -12,7 +12,7 @@ RAISES = """Reads.
 
 Raises:
   CorruptRecordError: The sum does not hold,
-    and this line goes on: like so.
+    record: this line goes on.
   ValueError, TypeError: The option is
     unknown.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,12 @@ from wellfed.cli.main import FOUND_SOMETHING
 from wellfed.cli.progress import progress_bar
 from wellfed.cli.sections import SectionedCommand, option
 from wellfed.cli.values import byte_size, counts, picture_size, picture_size_or_side, shares, words
-from wellfed.packing import PackOptions, PictureOptions, pack_with, plan_pack, remake_shard
+from wellfed.packing import PackOptions, PictureOptions, dask_executor, pack_with, plan_pack, ray_executor, remake_shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
+    from contextlib import AbstractContextManager
 
     from wellfed.sources import Source
 
@@ -68,6 +71,8 @@ _RUNNING = [
     _running("--only-shard", metavar="SPLIT:N", help="Write one shard of a packed data set again, such as train:3."),
     _running("--overwrite", is_flag=True, help="Replace the data set that is there."),
     _running("--workers", type=click.IntRange(min=1), help="How many. Default: one a core."),
+    _running("--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://10.0.0.1:8786."),
+    _running("--ray", metavar="ADDRESS", help="Run on a Ray cluster, such as ray://10.0.0.1:10001, or auto."),
     _running("--dry-run", is_flag=True, help="Say what would be written, and write nothing."),
     _running("--json", "as_json", is_flag=True, help="Print one JSON object."),
 ]
@@ -124,6 +129,7 @@ def pack_command(name: str, *, pictures: bool) -> Callable[[Callable[..., Source
 
 def _run(make_source: Callable[[], Source], out: str, values: dict[str, Any]) -> None:
     how = {name: values.pop(name) for name in _HOW}
+    clusters = {name: values.pop(name) for name in ("dask", "ray")}
     dry_run, as_json, only_shard = values.pop("dry_run"), values.pop("as_json"), values.pop("only_shard")
     options = _options(out, values)
     source = make_source()
@@ -134,11 +140,20 @@ def _run(make_source: Callable[[], Source], out: str, values: dict[str, Any]) ->
         shard = remake_shard(source, out, options, only_shard, on_error=how["on_error"])
         render.remade(shard, as_json=as_json)
         return
-    with progress_bar() as progress:
-        report = pack_with(source, out, options, progress=progress, **how)
+    with _executor(**clusters) as executor, progress_bar() as progress:
+        report = pack_with(source, out, options, executor=executor, progress=progress, **how)
     render.packed(report, as_json=as_json)
     if report.lost:
         raise SystemExit(FOUND_SOMETHING)
+
+
+def _executor(dask: str | None, ray: str | None) -> AbstractContextManager[Executor | None]:
+    """Returns the executor that was asked for; None for this machine's own."""
+    if dask is not None and ray is not None:
+        raise click.UsageError("give either --dask or --ray")
+    if dask is not None:
+        return dask_executor(dask)
+    return ray_executor(ray) if ray is not None else nullcontext()
 
 
 def _options(out: str, values: dict[str, Any]) -> PackOptions:

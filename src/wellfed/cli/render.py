@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wellfed import summary
     from wellfed.datasets import Shard, SkippedItem
     from wellfed.io import RecordIndex
-    from wellfed.packing import PackPlan, PackReport
+    from wellfed.packing import ExportReport, PackPlan, PackReport
 
 # Names and framing take this much of a record; growth beyond it comes from the content.
 _USUAL_OVERHEAD_BYTES = 256
@@ -54,6 +54,15 @@ def remade(shard: Shard, *, as_json: bool) -> None:
         json_line(shard)
     else:
         click.echo(f"{shard.file}  {shard.records:,} records, written again")
+
+
+def exported(report: ExportReport, *, as_json: bool) -> None:
+    """Prints what an export wrote."""
+    if as_json:
+        json_line(report)
+        return
+    click.echo(f"{report.folder}  {report.files:,} files, {size(report.bytes)}")
+    _table((split, f"{count:,} records") for split, count in report.records.items())
 
 
 def plan(found: PackPlan, *, as_json: bool) -> None:

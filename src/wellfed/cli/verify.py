@@ -11,10 +11,10 @@ from wellfed.cli.main import FOUND_SOMETHING
 
 @click.command("verify", no_args_is_help=True)
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--hashes", is_flag=True, help="Check each shard's SHA-256 too, which a manifest has.")
+@click.option("--checksums", is_flag=True, help="Check each shard's own checksum too, which a manifest has.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
-def command(paths: tuple[str, ...], hashes: bool, as_json: bool) -> None:
-    r"""Check every sum of every record of PATHS, and say where the damage is.
+def command(paths: tuple[str, ...], checksums: bool, as_json: bool) -> None:
+    """Check every sum of every record of PATHS, and say where the damage is.
 
     A path is a data set's folder, a TFRecord file, or a pattern of files. Of a data set, the shards, their sizes and
     their numbers of records are compared with its metadata. The exit code is 1 where something is wrong.
@@ -25,7 +25,7 @@ def command(paths: tuple[str, ...], hashes: bool, as_json: bool) -> None:
     good = True
     for path in paths:
         if summary.is_folder(path):
-            report = summary.verify_dataset(path, hashes=hashes)
+            report = summary.verify_dataset(path, checksums=checksums)
             render.verified_dataset(report, as_json=as_json)
             good = good and report.ok
         else:

@@ -36,6 +36,7 @@ from wellfed.datasets.storage import (
     object_column,
     short,
     show_shape,
+    stacked,
     storage_dtype,
     to_array,
     to_storage,
@@ -82,6 +83,8 @@ def encode_each(kind: FeatureType, name: str, values: Sequence[Any]) -> dict[str
 
 def encode_strings(kind: FeatureType, name: str, values: Sequence[Any]) -> dict[str, Any]:
     """Returns the column of a type that is one byte string a row."""
+    if isinstance(values, example.Bytes):
+        return {name: values}
     return {name: example.Bytes.from_list([kind.encode(name, value)[name] for value in values])}
 
 
@@ -134,7 +137,7 @@ class Image:
         """Encodes many rows; pixels that are stored raw are copied once."""
         if self.encoding_format != "raw" or not all_arrays(values, self.dtype, self.shape):
             return encode_strings(self, name, values)
-        return {name: example.Bytes.from_rows(np.stack(values).astype(self.dtype.newbyteorder("<"), copy=False))}
+        return {name: example.Bytes.from_rows(stacked(values).astype(self.dtype.newbyteorder("<"), copy=False))}
 
     def decode(self, name: str, columns: Mapping[str, Any]) -> Any:
         """Decodes each picture.
@@ -209,7 +212,7 @@ class ClassLabel:
 
     def encode_column(self, name: str, values: Sequence[Any]) -> dict[str, Any]:
         """Encodes many rows; numbers are checked together."""
-        if any(isinstance(value, str) for value in values):
+        if not isinstance(values, np.ndarray) and any(isinstance(value, str) for value in values):
             return encode_each(self, name, values)
         numbers = to_array(name, values, np.dtype(np.int64))
         if (

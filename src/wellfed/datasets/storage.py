@@ -78,7 +78,14 @@ def to_array(name: str, value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any
 
 def all_arrays(values: Sequence[Any], dtype: np.dtype[Any], shape: Shape) -> bool:
     """Says whether all values are arrays of `dtype` and `shape`, so that they can be stacked unseen."""
+    if isinstance(values, np.ndarray):
+        return values.dtype == dtype and values.shape[1:] == shape
     return all(isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape for value in values)
+
+
+def stacked(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Returns rows as one array; no copy where they are one."""
+    return values if isinstance(values, np.ndarray) else np.stack(values)
 
 
 def object_column(rows: list[Any]) -> np.ndarray[Any, Any]:

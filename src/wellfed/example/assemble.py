@@ -78,14 +78,21 @@ class Slot:
         """Memory for `rows` rows of a dense slot."""
         return np.empty((rows, *self.shape), self.dtype) if self.dense else None
 
-    def finish(self, raw: Any, dense: np.ndarray[Any, Any] | None, data: np.ndarray[Any, Any]) -> Column:
-        """The column that the native parser's result stands for; `data` is the input, where strings may lie."""
+    def finish(self, raw: Any, dense: np.ndarray[Any, Any] | None, data: np.ndarray[Any, Any], rows: int) -> Column:
+        """The column of `rows` rows that the native parser's result stands for.
+
+        Args:
+          raw: The native result; not used for a dense slot.
+          dense: The memory that a dense slot's rows were written to.
+          data: The input, where strings may lie.
+          rows: How many there are; a slot without values cannot tell.
+        """
         if dense is not None:
             return dense
         if self.dtype is not bytes:
             return Ragged(raw[0].view(self.dtype), raw[1])
         strings = Bytes(data if raw[0] is None else raw[0], raw[1], raw[2])
-        return Ragged(strings, raw[3]) if self.layout == VAR else strings.reshape(-1, *self.shape)
+        return Ragged(strings, raw[3]) if self.layout == VAR else strings.reshape(rows, *self.shape)
 
     def fault(self, status: int, found: int, length: int) -> tuple[type[ExampleError], str]:
         """The exception for a status of the native parser's, and its reason.

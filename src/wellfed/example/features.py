@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -44,12 +44,12 @@ class FixedLenFeature:
 
     shape: Any
     dtype: Any
-    default_value: Any = None
+    default_value: Any = field(default=None, compare=False)
+    _default_bits: Any = field(default=None, init=False, repr=False)  # Tells -0.0 from 0.0, and takes NaN for NaN.
 
     def __post_init__(self) -> None:
         _set(self, shape=_as_shape(self.shape), dtype=_as_dtype(self.dtype))
-        if self.default_value is not None:
-            _set(self, default_value=_as_default(self.default_value, self.shape, self.dtype))
+        _set_default(self, self.shape, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,15 @@ class RawFeature:
 
     shape: Any
     dtype: Any
-    default_value: Any = None
+    default_value: Any = field(default=None, compare=False)
+    _default_bits: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         dtype = np.dtype(self.dtype)
         if dtype.hasobject or dtype.kind in "SU" or not dtype.itemsize:
             raise ValueError(f"RawFeature: dtype must be a NumPy type of fixed size, got {self.dtype!r}")
         _set(self, shape=_as_shape(self.shape), dtype=dtype)
-        if self.default_value is not None:
-            _set(self, default_value=_as_default(self.default_value, self.shape, dtype))
+        _set_default(self, self.shape, dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +115,14 @@ class FixedLenSequenceFeature:
     shape: Any
     dtype: Any
     allow_missing: bool = False
-    default_value: Any = None
+    default_value: Any = field(default=None, compare=False)
+    _default_bits: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         _set(self, shape=_as_shape(self.shape), dtype=_as_dtype(self.dtype))
         if 0 in self.shape:
             raise ValueError(f"FixedLenSequenceFeature: an item must hold at least 1 value, got shape {self.shape}")
-        if self.default_value is not None:
-            _set(self, default_value=_as_default(self.default_value, (), self.dtype))
+        _set_default(self, (), self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +251,13 @@ FeatureSpec: TypeAlias = (
 def _set(feature: Any, **fields: Any) -> None:
     for name, value in fields.items():
         object.__setattr__(feature, name, value)
+
+
+def _set_default(feature: Any, shape: tuple[int, ...], dtype: DType) -> None:
+    if feature.default_value is not None:
+        value = _as_default(feature.default_value, shape, dtype)
+        bits = value if dtype is bytes or value is None else np.asarray(value, dtype).tobytes()
+        _set(feature, default_value=value, _default_bits=bits)
 
 
 def _as_dtype(dtype: Any) -> DType:

@@ -105,23 +105,28 @@ class FeatureParser:
         raw, failure, data = native_call(self.native, serialized, memory, marks)
         if failure is not None:
             raise self.error(failure)
-        return self.columns(raw, dense, data)
+        return self.columns(raw, dense, rows, data)
 
     def columns(
-        self, raw: Sequence[Any], dense: Sequence[np.ndarray[Any, Any] | None], data: np.ndarray[Any, Any] = _NO_DATA
+        self,
+        raw: Sequence[Any],
+        dense: Sequence[np.ndarray[Any, Any] | None],
+        rows: int,
+        data: np.ndarray[Any, Any] = _NO_DATA,
     ) -> dict[str, Any]:
         """The features' columns from the native parser's.
 
         Args:
           raw: What the native call returned: an entry per slot.
           dense: The arrays that it wrote dense slots to: an entry per slot.
+          rows: The number of records.
           data: The buffer that strings lie in where the native call did not copy them.
 
         Raises:
           FeatureLengthError: Parts of a RaggedFeature or SparseFeature do not fit each other.
         """
         parts = [
-            slot.finish(*given, data) for slot, given in zip(self.slots, zip(raw, dense, strict=True), strict=True)
+            slot.finish(found, memory, data, rows) for slot, found, memory in zip(self.slots, raw, dense, strict=True)
         ]
         return {
             name: assemble(name, feature, [parts[number] for number in self._slots_of[name]])

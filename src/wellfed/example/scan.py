@@ -108,7 +108,8 @@ def scan_features(records: Bytes | Iterable[bytes]) -> Scan:
     else:
         iterator = iter(records)
         while chunk := list(itertools.islice(iterator, _CHUNK)):
-            _check(scanner.add_list(chunk), scanner.records)
+            before = scanner.records
+            _check(scanner.add_list(chunk), before)
     return Scan(
         scanner.records,
         {facts[0]: _facts(*facts[1:]) for facts in scanner.features},

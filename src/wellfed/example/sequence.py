@@ -117,12 +117,11 @@ class SequenceFeatureParser:
 
 def _steps(slot: Slot, raw: Any, splits: Any, data: Any) -> Ragged:
     """Steps of each example: rows of fixed shape, or rows of any length."""
+    count = int(splits[-1])
     if slot.dense:
-        rows: Any = raw[0].view(slot.dtype).reshape(-1, *slot.shape) if raw[0].size else None
-        if rows is None:  # No values: the number of rows cannot be told from them.
-            rows = np.empty((int(splits[-1]), *slot.shape), slot.dtype)
+        rows: Any = raw[0].view(slot.dtype).reshape(count, *slot.shape)
     else:
-        rows = slot.finish(raw, None, data)
+        rows = slot.finish(raw, None, data, count)
     return Ragged(rows, splits)
 
 

@@ -22,12 +22,13 @@ def to_text(fields: list[tuple[str, Any]], indent: str = "") -> str:
 
 def _scalar(value: bytes | str | int | float) -> str:
     if isinstance(value, float):
-        text = str(np.float32(value))
-        return text.removesuffix(".0") if "e" in text else text
+        short = f"{value:.6g}"  # As few digits as give the float32 back.
+        return short if np.float32(short) == np.float32(value) else f"{value:.9g}"
     if isinstance(value, int):
         return str(value)
-    data = value.encode() if isinstance(value, str) else value
-    return '"' + "".join(map(_character, data)) + '"'
+    if isinstance(value, str):  # Text keeps its letters, bytes do not.
+        return '"' + "".join(letter if letter >= "\x80" else _character(ord(letter)) for letter in value) + '"'
+    return '"' + "".join(map(_character, value)) + '"'
 
 
 def _character(byte: int) -> str:

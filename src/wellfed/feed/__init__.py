@@ -1,7 +1,7 @@
 """The feed: elements in an exact order, made by threads ahead of the one who takes them. Start at `dataset.py`."""
 
 from wellfed.feed.dataset import Dataset
-from wellfed.feed.iterator import DatasetIterator, FeedStats
+from wellfed.feed.iterator import DatasetIterator
 from wellfed.feed.open import (
     TFRecordDataset,
     from_arrays,
@@ -11,11 +11,14 @@ from wellfed.feed.open import (
     range,  # noqa: A004 -- tf.data's name.
 )
 from wellfed.feed.stages import row_seeds
+from wellfed.feed.stats import FeedStats, ReplacedRow, StageStats
 
 __all__ = [
     "Dataset",
     "DatasetIterator",
     "FeedStats",
+    "ReplacedRow",
+    "StageStats",
     "TFRecordDataset",
     "from_arrays",
     "from_generator",

@@ -45,15 +45,29 @@ class Dataset(Verbs, SequentialVerbs):
         self._seed: int | None = None
         self._epochs = EpochCounter()
 
-    def with_options(self, *, threads: int | None = None, ram_budget: int | None = None) -> Dataset:
+    def with_options(
+        self,
+        *,
+        threads: int | None = None,
+        ram_budget: int | None = None,
+        on_error: str = "raise",
+        max_errors: int | None = None,
+    ) -> Dataset:
         """The same elements, made in another way.
 
         Args:
           threads: How many threads read, parse and transform; None: one for each core this process may use.
           ram_budget: What is ready or being made holds about this much at most. [bytes] 256 MiB where None.
+          on_error: "raise", or "replace": where a record is damaged, does not fit its features, or a function fails on
+            it, another row comes in its place, drawn from (seed, epoch, position). Lengths, positions and full batches
+            hold; `stats().replaced` names each. It covers what stands before `batch`, on addressable data sets.
+          max_errors: How many rows may be replaced in one iteration; the next one raises. None: any number.
+
+        Raises:
+          ValueError: An option has a value that is none.
         """
-        options = FeedOptions(threads, FeedOptions().ram_budget if ram_budget is None else ram_budget)
-        return Dataset(self._node, self._readers, options)
+        budget = FeedOptions().ram_budget if ram_budget is None else ram_budget
+        return Dataset(self._node, self._readers, FeedOptions(threads, budget, on_error, max_errors))
 
     def _with(self, node: plan.Node) -> Dataset:
         return Dataset(node, self._readers, self._options)
@@ -86,9 +100,7 @@ class Dataset(Verbs, SequentialVerbs):
           TypeError: The data set never ends, or a verb lost its length.
         """
         if not plan.is_addressable(self._node):
-            raise TypeError(
-                f"this data set has no length: {plan.lost_by(self._node)} makes any number of elements"
-            )
+            raise TypeError(f"this data set has no length: {plan.lost_by(self._node)} makes any number of elements")
         length = Pipeline(self._node, self._readers.open(), self._context(0)).length()
         if length is None:
             raise TypeError("this data set has no length: repeat() without a count never ends")

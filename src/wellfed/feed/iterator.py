@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
 from wellfed.feed.running import Runner, elements_of
+from wellfed.feed.stats import FeedStats
 from wellfed.feed.tree import Tree
 
 if TYPE_CHECKING:
@@ -29,21 +30,6 @@ class EpochCounter:
     """The number of the epoch that the next `iter` gives; the data set owns it, iterators move it on."""
 
     next: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FeedStats:
-    """What an iteration did so far.
-
-    Attributes:
-      elements: Elements delivered.
-      seconds: Time since the first element was asked for. [s]
-      waited_seconds: How much of it the consumer waited for elements that were not ready. [s]
-    """
-
-    elements: int
-    seconds: float
-    waited_seconds: float
 
 
 _forks = 0
@@ -86,6 +72,7 @@ class DatasetIterator(Iterator[Tree]):
         self._position = 0
         self._engine: Engine | None = None
         self._elements: Iterator[Tree] | None = None
+        self._runner: Runner | None = None
         self._began = 0.0
         self._closed = False
         self._forks = _forks
@@ -115,8 +102,8 @@ class DatasetIterator(Iterator[Tree]):
         if self._closed:
             return iter(())
         self._began = perf_counter()
-        runner = Runner(self._readers.open(), self._options)
-        self._engine = runner.start(self._node, self._context, self._position)
+        self._runner = Runner(self._readers.open(), self._options)
+        self._engine = self._runner.start(self._node, self._context, self._position)
         weakref.finalize(self, self._engine.close)
         return elements_of(self._engine)
 
@@ -165,10 +152,21 @@ class DatasetIterator(Iterator[Tree]):
         return self._context.epoch
 
     def stats(self) -> FeedStats:
-        """What this iteration did so far, and how long its consumer waited."""
-        seconds = perf_counter() - self._began if self._began else 0.0
-        waited = self._engine.waited_seconds if self._engine is not None else 0.0
-        return FeedStats(self._position, seconds, waited)
+        """What this iteration did so far, how long its consumer waited, and which rows were replaced.
+
+        `str()` of it is one sentence that names what limits.
+        """
+        if self._engine is None or self._runner is None:
+            return FeedStats(self._position, 0.0, 0.0)
+        stages = self._runner.pipelines[-1].stages() if self._runner.pipelines else ()
+        return FeedStats(
+            self._position,
+            perf_counter() - self._began,
+            self._engine.waited_seconds,
+            self._options.thread_count(),
+            stages,
+            self._runner.report.rows(),
+        )
 
     def close(self) -> None:
         """Ends the iteration and its threads. Nothing happens the second time."""

@@ -1,4 +1,4 @@
-"""How a data set is run; never what comes out."""
+"""How a data set is run."""
 
 from __future__ import annotations
 
@@ -11,21 +11,30 @@ UNIT_BYTES = 2 << 20  # Long enough to hide what handing it over costs, short en
 
 @dataclass(frozen=True, slots=True)
 class FeedOptions:
-    """How a data set is run; never what comes out.
+    """How a data set is run. Nothing here changes what comes out, but for `on_error` where a row cannot be made.
 
     Attributes:
       threads: Threads that read, parse and transform; None: one for each core that this process may use.
       ram_budget: Units that are ready or being made hold about this much at most. [bytes]
+      on_error: "raise", or "replace": another row comes in the place of one that cannot be made.
+      max_errors: How many rows may be replaced in one iteration; None: any number.
     """
 
     threads: int | None = None
     ram_budget: int = 256 << 20
+    on_error: str = "raise"
+    max_errors: int | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise ValueError(f"threads must be at least 1, got {self.threads}")
         if self.ram_budget < 1 << 20:
             raise ValueError(f"ram_budget must be at least 1048576 bytes, got {self.ram_budget}")
+
+        if self.on_error not in ("raise", "replace"):
+            raise ValueError(f'on_error must be "raise" or "replace", got {self.on_error!r}')
+        if self.max_errors is not None and self.max_errors < 0:
+            raise ValueError(f"max_errors must be at least 0 rows, or None; got {self.max_errors}")
 
     def thread_count(self) -> int:
         """The number of threads that these options mean here."""

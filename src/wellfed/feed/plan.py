@@ -27,15 +27,75 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wellfed.errors import PlanError
+from wellfed.feed.many_nodes import Concatenate, Mix, Zip
+from wellfed.feed.sequential_nodes import (
+    Bucket,
+    BufferShuffle,
+    Cache,
+    Filter,
+    Generator,
+    Interleave,
+    Scan,
+    TakeWhile,
+    Unbatch,
+    Unique,
+    Window,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from wellfed.example import FeatureSpec
     from wellfed.feed.mixing import UInt64s
+
+__all__ = [
+    "Arrays",
+    "Batch",
+    "Bucket",
+    "BufferShuffle",
+    "Cache",
+    "Concatenate",
+    "Enumerate",
+    "Filter",
+    "Generator",
+    "Interleave",
+    "Many",
+    "Map",
+    "Mix",
+    "Node",
+    "PaddedBatch",
+    "Part",
+    "Prefetch",
+    "Range",
+    "Records",
+    "Repeat",
+    "RowIds",
+    "Sample",
+    "Scan",
+    "Select",
+    "Sequential",
+    "Shard",
+    "Shuffle",
+    "Single",
+    "Skip",
+    "Source",
+    "Take",
+    "TakeWhile",
+    "Transform",
+    "Tree",
+    "Unbatch",
+    "Unique",
+    "Verb",
+    "Window",
+    "Zip",
+    "below",
+    "is_addressable",
+    "lost_by",
+    "walk",
+]
 
 Tree = Any  # A column, or a mapping or tuple of trees.
 
@@ -260,39 +320,6 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Concatenate:
-    """All elements of the first source, then all of the next, and so on."""
-
-    sources: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Zip:
-    """Element i is the tuple of the sources' elements i; as many as the shortest source has."""
-
-    sources: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Mix:
-    """The sources' elements in turn, in a fixed pattern of shares.
-
-    Attributes:
-      pattern: Which source each place of the pattern takes from.
-      stop: "first": ends where a source would have to start again. "last": ends when each source was given whole; the
-        shorter ones start again, each time a new epoch of theirs.
-    """
-
-    sources: tuple[Node, ...]
-    pattern: tuple[int, ...]
-    stop: str = "first"
-
-    def __post_init__(self) -> None:
-        if self.stop not in ("first", "last"):
-            raise PlanError("mix", f'stop must be "first" or "last", got {self.stop!r}')
-
-
-@dataclass(frozen=True, slots=True)
 class Enumerate:
     """Each element becomes (its number, itself)."""
 
@@ -305,130 +332,6 @@ class RowIds:
     """Each element becomes (where it came from, itself): the number of its row, and of its source where several are."""
 
     source: Node
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Generator:
-    """What the iterator that `make` gives yields; asked for anew in each epoch."""
-
-    make: Callable[[], Iterable[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """The elements for which `predicate` is true."""
-
-    source: Node
-    predicate: Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TakeWhile:
-    """The elements before the first for which `predicate` is false."""
-
-    source: Node
-    predicate: Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Interleave:
-    """The elements of the data sets that `function` makes of the source's, from `cycle_length` of them in turn.
-
-    Attributes:
-      function: Takes an element and gives a data set, or any iterable.
-      cycle_length: How many are open at a time; 1 is flat_map.
-      block_length: How many elements are taken from one before the next.
-    """
-
-    source: Node
-    function: Callable[[Any], Iterable[Any]]
-    cycle_length: int = 1
-    block_length: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("cycle_length", "block_length"):
-            if getattr(self, name) < 1:
-                raise PlanError("interleave", f"{name} must be at least 1, got {getattr(self, name)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Unbatch:
-    """Each row of each element."""
-
-    source: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """Elements made with a state: `function(state, element)` gives the next state and an element."""
-
-    source: Node
-    initial_state: Any
-    function: Callable[[Any, Any], tuple[Any, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Unique:
-    """Each element the first time that it comes, as long as the ones seen fit in `limit_bytes`."""
-
-    source: Node
-    limit_bytes: int = 1 << 30
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cache:
-    """The source's elements, kept in memory once they were all made; at most `limit_bytes` of them."""
-
-    source: Node
-    limit_bytes: int
-    kept: list[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Data sets of `size` neighbouring elements."""
-
-    source: Node
-    size: int
-    shift: int
-    stride: int = 1
-    drop_remainder: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("size", "shift", "stride"):
-            if getattr(self, name) < 1:
-                raise PlanError("window", f"{name} must be at least 1, got {getattr(self, name)}")
-
-
-@dataclass(frozen=True, slots=True)
-class BufferShuffle:
-    """A seeded reservoir: each element is drawn from the `buffer_size` that are at hand."""
-
-    source: Node
-    buffer_size: int
-    seed: int | None = None
-    reshuffle_each_iteration: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """Padded batches of elements of like length; see `Dataset.bucket_by_sequence_length`."""
-
-    source: Node
-    length_of: Callable[[Any], Any]
-    boundaries: tuple[int, ...]
-    batch_sizes: tuple[int, ...]
-    padded_shapes: Tree = None
-    padding_values: Tree = None
-    pad_to_boundary: bool = False
-    drop_remainder: bool = False
-
-    def __post_init__(self) -> None:
-        if len(self.batch_sizes) != len(self.boundaries) + 1:
-            raise PlanError(
-                "bucket_by_sequence_length",
-                f"one batch size more than boundaries is due, got {len(self.batch_sizes)} and {len(self.boundaries)}",
-            )
 
 
 Source = Records | Arrays | Range | Generator

@@ -196,7 +196,7 @@ class RecordsReader:
         raw, failure = window.shards.parse(rows, self._parser.native, check, memory)
         if failure is not None:
             raise self._error(window, failure)
-        return self._parser.columns(raw, dense)
+        return self._parser.columns(raw, dense, len(rows))
 
     def _memory(self, slot: Any, rows: int) -> np.ndarray[Any, Any] | None:
         if not slot.dense:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
 from wellfed.feed.engine import Engine, UnitSize
+from wellfed.feed.guard import ErrorReport
 from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.streams import Streams, StreamWork
 
@@ -24,10 +25,17 @@ _STREAM_WINDOW = 4  # Units that a stream may be ahead; one thread makes them.
 
 
 class Runner:
-    """Runs plans over the readers of one data set."""
+    """Runs plans over the readers of one data set.
+
+    Attributes:
+      report: The rows that were replaced.
+      pipelines: The last pipelines that were started.
+    """
 
     def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions) -> None:
         self._readers, self._options = readers, options
+        self.report = ErrorReport(options.max_errors)
+        self.pipelines: list[Pipeline] = []  # For their accounts of time; a stream may run several.
 
     def start(self, node: plan.Node, context: RunContext, position: int) -> Engine:
         """An engine that makes the elements of `node` from `position` on."""
@@ -39,7 +47,9 @@ class Runner:
         return Engine(work.work, work.available, position, threads=1, window=_STREAM_WINDOW, size=size)
 
     def _addressable(self, node: plan.Node, context: RunContext, position: int) -> Engine:
-        pipeline = Pipeline(node, self._readers, context)
+        report = self.report if self._options.on_error == "replace" else None
+        pipeline = Pipeline(node, self._readers, context, report)
+        self.pipelines = [*self.pipelines[-1:], pipeline]
         threads = self._options.thread_count()
         window = 2 * threads
         return Engine(

@@ -63,6 +63,9 @@ class DecodeOptions:
             raise ValueError(f"max_pixels must be at least 1 pixel, got {self.max_pixels}")
 
 
+_DEFAULTS = DecodeOptions()
+
+
 class _Options(TypedDict, total=False):
     channels: Literal[0, 1, 3, 4]
     order: Literal["rgb", "bgr"]
@@ -97,10 +100,11 @@ def decode_image(
       Three channels by default, not as stored. A JPEG's DCT is the accurate one; `dct="fast"` gives TensorFlow's
       default bit for bit. An animated GIF gives its first frame. Damage is always an error.
 
+    >>> from wellfed.image import encode_image
     >>> decode_image(encode_image(np.zeros((2, 3, 3), np.uint8))).shape
     (2, 3, 3)
     """
-    return decode(data, DecodeOptions(**options), at_least)
+    return decode(data, DecodeOptions(**options) if options else _DEFAULTS, at_least)
 
 
 def decode(data: Encoded, options: DecodeOptions, at_least: tuple[int, int] | None = None) -> npt.NDArray[Any]:
@@ -173,6 +177,8 @@ def _decode_other(view: memoryview, name: str, options: DecodeOptions) -> npt.ND
     width, height = picture.size
     _check_pixels(height, width, count if options.frames == "all" else 1, options)
     orientation = 1 if options.exif == "ignore" else _orientation(pillow.orientation_of(picture), options)
+    if options.dtype == "uint16" and pillow.loses_bits(picture):
+        raise ImageError(f"the {name.upper()} has 16-bit colours, of which Pillow gives 8 bits; decode it as uint8")
     if options.frames == "error" and count > 1:
         raise ImageError(f'the picture has {count} frames and frames="error"')
     if options.frames == "all":

@@ -105,12 +105,14 @@ def _sniff_head(head: bytes) -> str | None:
         (b"\x89PNG\r\n\x1a\n", "png"),
         (b"GIF87a", "gif"),
         (b"GIF89a", "gif"),
-        (b"BM", "bmp"),
         (b"II*\0", "tiff"),
         (b"MM\0*", "tiff"),
     ):
         if head.startswith(start):
             return name
+    # Two letters could begin any text: the size of the header behind them must be one that exists.
+    if head[:2] == b"BM" and int.from_bytes(head[14:18], "little") in {12, 40, 52, 56, 64, 108, 124}:
+        return "bmp"
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "webp"
     if head[4:12] in {b"ftypavif", b"ftypavis"}:

@@ -45,6 +45,8 @@ def image_info(data: Encoded) -> ImageInfo:
     Raises:
       ImageError: The bytes are no picture of a format in `FORMATS`, or its header is damaged.
 
+    >>> import numpy as np
+    >>> from wellfed.image import encode_image
     >>> image_info(encode_image(np.zeros((2, 3, 3), np.uint8))).width
     3
     """
@@ -56,8 +58,7 @@ def image_info(data: Encoded) -> ImageInfo:
         raise ImageError(describe(view))
     if name == "jpeg":
         header = jpeg.read_header(view)
-        channels = min(header.components, 3)
-        return ImageInfo(name, header.height, header.width, channels, header.bits, header.orientation, wrapped)
+        return ImageInfo(name, header.height, header.width, header.channels, header.bits, header.orientation, wrapped)
     if name == "png":
         picture = png.read_header(view)
         return ImageInfo(

@@ -45,6 +45,11 @@ class JpegHeader:
     orientation: int
     adobe: bool
 
+    @property
+    def channels(self) -> int:
+        """1 or 3: inks are decoded to RGB."""
+        return 1 if self.components == 1 else 3
+
 
 def read_header(view: memoryview) -> JpegHeader:
     """Walks the segments up to the first scan. Touches no pixel."""
@@ -65,7 +70,7 @@ def read_header(view: memoryview) -> JpegHeader:
 
 @dataclass(frozen=True, slots=True)
 class JpegShape:
-    """Size and colour space. `channels` is 1 or 3: inks are decoded to RGB."""
+    """Size, channels (1 or 3) and whether they are made from four inks."""
 
     height: int
     width: int
@@ -79,7 +84,7 @@ def read_shape(view: memoryview) -> JpegShape:
         height, width, colour, _ = simplejpeg.decode_jpeg_header(view)
     except ValueError:
         header = read_header(view)
-        return JpegShape(header.height, header.width, min(header.components, 3), header.components == 4)
+        return JpegShape(header.height, header.width, header.channels, header.components == 4)
     return JpegShape(height, width, 1 if colour == "Gray" else 3, colour in {"CMYK", "YCCK"})
 
 

@@ -34,6 +34,7 @@ try:
 except ImportError:
     pass  # Pillow before 11.3.
 
+_BITS_PER_SAMPLE = 258  # TIFF 6.0, section 8.
 _CHANNELS = {"1": 1, "L": 1, "I;16": 1, "I;16B": 1, "I;16L": 1, "I": 1, "LA": 2, "La": 2, "PA": 4}
 _CHANNELS |= {"RGB": 3, "RGBX": 3, "RGBA": 4, "RGBa": 4, "CMYK": 3, "YCbCr": 3, "LAB": 3}
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
@@ -43,7 +44,8 @@ def read_header(view: memoryview, name: str) -> tuple[int, int, int, int, int]:
     """Height, width, channels as stored, bits a sample and EXIF orientation."""
     picture = open_picture(view, name)
     width, height = picture.size
-    return height, width, stored_channels(picture), 16 if _is_wide(picture) else 8, orientation_of(picture)
+    bits = 16 if _is_wide(picture) or loses_bits(picture) else 8
+    return height, width, stored_channels(picture), bits, orientation_of(picture)
 
 
 def open_picture(view: memoryview, name: str) -> Image.Image:
@@ -55,6 +57,8 @@ def open_picture(view: memoryview, name: str) -> Image.Image:
         return reader(io.BytesIO(view))  # type: ignore[no-any-return]  # The table's classes are all pictures.
     except MemoryError:
         raise
+    except Image.DecompressionBombError as error:
+        raise ImageError(f"the {name.upper()} is too large for Pillow: {error}") from error
     except Exception as error:  # Pillow's readers raise anything on damaged bytes.
         raise _damaged(name, view, error) from error
 
@@ -85,6 +89,14 @@ def stored_channels(picture: Image.Image) -> int:
     return _CHANNELS[picture.mode]
 
 
+def loses_bits(picture: Image.Image) -> bool:
+    """Whether Pillow gives fewer bits than the picture has: colours of 16 bits in a TIFF."""
+    if picture.format != "TIFF" or _is_wide(picture):
+        return False
+    bits = picture.tag_v2.get(_BITS_PER_SAMPLE, (8,))  # type: ignore[attr-defined]  # TIFF pictures have it.
+    return bool(max(bits) > 8)
+
+
 def orientation_of(picture: Image.Image) -> int:
     """EXIF's orientation, 1 to 8, that the pixels still have."""
     if picture.format == "TIFF":
@@ -97,9 +109,10 @@ def frame_pixels(picture: Image.Image, view: memoryview, channels: int) -> npt.N
     """The pixels of the current frame, `(H, W, channels)`; uint16 where the picture has 16 bits, else uint8."""
     try:
         picture.load()
+        stored = stored_channels(picture)  # Refuses floats, which `convert` would clip.
         if _is_wide(picture):
             return _wide_pixels(picture, channels)
-        mode = _MODES[channels or stored_channels(picture)]
+        mode = _MODES[channels or stored]
         if picture.mode == "P" and mode in {"L", "RGB"}:
             # By way of alpha, which is then dropped: straight away Pillow warns where several colours have one.
             picture = picture.convert("RGBA")

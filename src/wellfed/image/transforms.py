@@ -64,7 +64,7 @@ class _Picture:
         """
         return _static_output(plan_passes((self,)), columns.get(self.column))
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """`work` with this transform, as step `step` of a chain, behind it; None where its order has no place left."""
         raise NotImplementedError
 
@@ -84,7 +84,7 @@ class Decode(DecodeOptions, _Picture):
     shape: tuple[int, int, int] | None = None
     scaled_decode: bool = False
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Comes first, or not at all."""
         del step
         if work.stage >= Stage.DECODE:
@@ -110,17 +110,15 @@ class Resize(_Picture):
     dtype: Any = None
 
     def __post_init__(self) -> None:
-        _check_size(self.size)
+        _keep(self, size=_checked_size(self.size), dtype=_rounding(self.dtype))
         _check_method(self.method)
-        _rounding(self.dtype)
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """After a crop, before a second one."""
         del step
         if work.stage >= Stage.RESIZE:
             return None
-        rounded = _rounding(self.dtype)
-        return replace(work, size=self.size, method=self.method, rounded=rounded, stage=Stage.RESIZE)
+        return replace(work, size=self.size, method=self.method, rounded=self.dtype, stage=Stage.RESIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +134,9 @@ class CenterCrop(_Picture):
     size: tuple[int, int] | int
 
     def __post_init__(self) -> None:
-        _check_size(self.size)
+        _keep(self, size=_checked_size(self.size))
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Of the picture itself, or of what a crop or a resize made."""
         del step
         if work.stage < Stage.CROP:
@@ -172,22 +170,21 @@ class RandomResizedCrop(_Picture):
     dtype: Any = None
 
     def __post_init__(self) -> None:
-        _check_size(self.size)
+        _keep(self, size=_checked_size(self.size), dtype=_rounding(self.dtype))
         _check_method(self.method)
-        _rounding(self.dtype)
         for name, (low, high) in (("scale", self.scale), ("ratio", self.ratio)):
             if not 0 < low <= high:
                 raise ValueError(f"{name} must be two numbers above 0, the smaller one first, got {(low, high)}")
         if self.scale[1] > 1:
             raise ValueError(f"scale is a share of the area, at most 1, got {self.scale}")
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """A crop and a resize at once."""
         if work.stage >= Stage.CROP:
             return None
         box = RandomBox(self.scale, self.ratio, step)
-        size, rounded = _pair(self.size), _rounding(self.dtype)
-        return replace(work, box=box, size=size, method=self.method, rounded=rounded, stage=Stage.RESIZE)
+        size = _pair(self.size)
+        return replace(work, box=box, size=size, method=self.method, rounded=self.dtype, stage=Stage.RESIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +203,7 @@ class RandomFlip(_Picture):
         if not 0 <= self.probability <= 1:
             raise ValueError(f"probability must be from 0 to 1, got {self.probability}")
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """After all that crops and resizes."""
         if work.stage >= Stage.FLIP:
             return None
@@ -235,19 +232,18 @@ class Normalize(_Picture):
     layout: Literal["hwc", "chw"] = "hwc"
 
     def __post_init__(self) -> None:
-        type_name(self.dtype, FLOATS)
+        _keep(self, mean=_numbers(self.mean), std=_numbers(self.std), dtype=type_name(self.dtype, FLOATS))
         if self.layout not in {"hwc", "chw"}:
             raise ValueError(f'layout must be "hwc" or "chw", got {self.layout!r}')
-        if np.any(np.asarray(self.std) <= 0):
+        if min(_numbers(self.std)) <= 0:
             raise ValueError(f"std must be above 0, got {self.std}")
 
-    def extend(self, work: PicturePass, step: int) -> PicturePass | None:
+    def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Comes last."""
         del step
         if work.stage >= Stage.SCALE:
             return None
-        mean, std = _numbers(self.mean), _numbers(self.std)
-        scaling = Scaling(self.scale, mean, std, type_name(self.dtype, FLOATS), self.layout == "chw")
+        scaling = Scaling(self.scale, _numbers(self.mean), _numbers(self.std), self.dtype, self.layout == "chw")
         return replace(work, scaling=scaling, stage=Stage.SCALE)
 
 
@@ -297,11 +293,11 @@ def plan_passes(steps: Sequence[_Picture]) -> list[PicturePass]:
     """The passes that do the steps: a new one begins where a step has no place left in the last one."""
     passes: list[PicturePass] = [PicturePass()]
     for number, step in enumerate(steps):
-        longer = step.extend(passes[-1], number)
+        longer = step._extend(passes[-1], number)
         if longer is not None:
             passes[-1] = longer
             continue
-        first = step.extend(PicturePass(), number)
+        first = step._extend(PicturePass(), number)
         if first is None:
             raise AssertionError(f"{step} fits no pass")
         passes.append(first)
@@ -327,9 +323,19 @@ def _pair(size: tuple[int, int] | int) -> tuple[int, int]:
     return (size, size) if isinstance(size, int) else size
 
 
-def _check_size(size: tuple[int, int] | int) -> None:
-    if min(_pair(size)) < 1:
+def _checked_size(size: Sequence[int] | int) -> tuple[int, int] | int:
+    kept = int(size) if isinstance(size, int | np.integer) else tuple(int(side) for side in size)
+    if isinstance(kept, tuple) and len(kept) != 2:
+        raise ValueError(f"size must be (height, width) or one number, got {size}")
+    if min(np.atleast_1d(kept)) < 1:
         raise ValueError(f"size must be at least 1 pixel each way, got {size}")
+    return kept
+
+
+def _keep(transform: Any, **values: Any) -> None:
+    """Keeps checked options as plain values, so that equal transforms are equal, whatever they were made from."""
+    for name, value in values.items():
+        object.__setattr__(transform, name, value)
 
 
 def _check_method(method: str) -> None:

@@ -51,6 +51,7 @@ class InflateStream:
         self._ended = False
         self._broke_at = 0
         self._member = _Member(compression)
+        self._chunk_bytes = _CHUNK_BYTES
         self.position = base
         self.members: list[tuple[int, int]] = []
         self.failure = ""
@@ -77,7 +78,10 @@ class InflateStream:
     def _next(self, limit: int) -> bytes:
         if self._inflater is None and not self._begin_member():
             return b""
-        chunk = self._inflater.unconsumed_tail or self._input.chunk()
+        chunk = self._inflater.unconsumed_tail
+        if not chunk:
+            chunk = self._input.chunk(self._chunk_bytes)
+            self._chunk_bytes = min(_CHUNK_BYTES, 2 * self._chunk_bytes)
         try:
             piece: bytes = self._inflater.decompress(chunk, limit)
         except _ISAL_ERROR:
@@ -110,6 +114,8 @@ class InflateStream:
     def _end_member(self) -> None:
         self._inflater = None
         start = self.members[-1][0]
+        # The next member may be as short: what is read behind its end is copied once more.
+        self._chunk_bytes = min(_CHUNK_BYTES, max(4096, 2 * (self._input.position - start)))
         trailer = self._input.take(self._member.trailer_bytes)
         if len(trailer) < self._member.trailer_bytes:
             self._fail(f"the {self._kind} stream is cut at byte {self._input.source.size} of the file, in its trailer")
@@ -135,34 +141,39 @@ class _Input:
     def __init__(self, source: ByteSource, start: int) -> None:
         self.source = source
         self.position = start  # Of the next byte that `take` or `chunk` gives.
-        self._rest = b""
+        self._held, self._at = b"", 0  # What was read, and where in it `position` is.
 
-    def chunk(self) -> bytes:
-        """The next bytes, as many as are convenient; b"" at the end."""
-        if not self._rest:
-            self._rest = self._read(_CHUNK_BYTES)
-        found, self._rest = self._rest, b""
-        self.position += len(found)
-        return found
+    def chunk(self, most: int = _CHUNK_BYTES) -> bytes:
+        """The next bytes, 1 to `most`; b"" at the end."""
+        if self._at == len(self._held):
+            self._held, self._at = self._read(self.position), 0
+        return self._move(most)
 
     def take(self, count: int) -> bytes:
-        """The next `count` bytes; fewer only at the end."""
-        if len(self._rest) < count:
-            at = self.position + len(self._rest)
-            self._rest += self._read(max(count - len(self._rest), _CHUNK_BYTES), at)
-        found, self._rest = self._rest[:count], self._rest[count:]
-        self.position += len(found)
-        return found
+        """The next `count` bytes, few; fewer only at the end."""
+        left = len(self._held) - self._at
+        if left < count:
+            self._held, self._at = self._held[self._at :] + self._read(self.position + left), 0
+        return self._move(count)
 
     def give_back(self, unused: bytes) -> None:
-        """Puts bytes that `chunk` gave in front again."""
-        self._rest = unused + self._rest
+        """Goes back by bytes that `chunk` gave last."""
         self.position -= len(unused)
+        if len(unused) <= self._at:
+            self._at -= len(unused)
+        else:  # isal keeps input of its own, so that they may be from the chunk before.
+            self._held, self._at = unused + self._held[self._at :], 0
 
-    def _read(self, count: int, at: int | None = None) -> bytes:
-        buffer = bytearray(count)
+    def _move(self, most: int) -> bytes:
+        found = self._held[self._at : self._at + most]
+        self.position += len(found)
+        self._at += len(found)
+        return found
+
+    def _read(self, at: int) -> bytes:
+        buffer = bytearray(_CHUNK_BYTES)
         with memoryview(buffer) as view:
-            found = self.source.read_into(self.position if at is None else at, view)
+            found = self.source.read_into(at, view)
         return bytes(buffer[:found])
 
 
@@ -217,8 +228,13 @@ def _skip_header(stream: _Input, kind: str) -> None:
 
 
 def _skip_string(stream: _Input) -> None:
-    for _ in range(_MAX_GZIP_HEADER):
-        if stream.take(1) in (b"\0", b""):
+    start = stream.position
+    while stream.position - start < _MAX_GZIP_HEADER:
+        chunk = stream.chunk(4096)
+        end = chunk.find(0)
+        if end >= 0:
+            stream.give_back(chunk[end + 1 :])
+        if end >= 0 or not chunk:
             return
     raise _HeaderError(f"its name is longer than {_MAX_GZIP_HEADER} bytes")
 
@@ -246,7 +262,7 @@ def _careful_pieces(source: ByteSource, at: int) -> Iterator[tuple[bytes, int]]:
     stream = _Input(source, at)
     inflater = zlib.decompressobj(-15)
     while True:
-        chunk = inflater.unconsumed_tail or stream.take(_CAREFUL_BYTES)
+        chunk = inflater.unconsumed_tail or stream.chunk(_CAREFUL_BYTES)
         before = inflater.copy()
         try:
             piece = inflater.decompress(chunk, _CAREFUL_BYTES)
@@ -288,7 +304,7 @@ def _inflates(source: ByteSource, at: int) -> bool:
     try:
         _skip_header(stream, "GZIP")
         while size < 1 << 16 and not inflater.eof:
-            chunk = inflater.unconsumed_tail or stream.take(_CAREFUL_BYTES)
+            chunk = inflater.unconsumed_tail or stream.chunk(_CAREFUL_BYTES)
             piece = inflater.decompress(chunk, 1 << 16)
             if not chunk and not piece:
                 break

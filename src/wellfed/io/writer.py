@@ -1,20 +1,14 @@
 """Writes TFRecord files.
 
-    write(record) -> pending records --1 MiB--> framed -> (compressed) -> file
-
-The arrow is a thread of its own, so that making records and writing them overlap; a file of less than 1 MiB is written
-without one.
+write(record) -> pending records --1 MiB--> Sink: framed -> (compressed) -> file
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import threading
 import warnings
 import weakref
-import zlib
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,22 +17,22 @@ import numpy as np
 
 from wellfed import _native
 from wellfed.columns import Bytes
-from wellfed.io import sidecar
+from wellfed.errors import EncodeError
 from wellfed.io.compression import check_name, compressor
 from wellfed.io.files import local_path
 from wellfed.io.framing import FRAME_BYTES
 from wellfed.io.index import RecordIndex
 from wellfed.io.output import open_output
+from wellfed.io.sink import Sink
+from wellfed.lossless import all_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
 
-    from wellfed.io.compression import Compressor
     from wellfed.io.files import PathLike
-    from wellfed.io.output import Output
 
 _CHUNK_BYTES = 1 << 20  # 16 records a call are 10 times slower for small ones; more than 1 MiB gains nothing.
 
@@ -105,7 +99,7 @@ class TFRecordWriter:
         self.records = 0
         before = _existing(self.path) if append else None
         output = open_output(path, overwrite=overwrite, append=append)
-        self._sink = _Sink(output, compression, compression_level, seekable=seekable, before=before, index=index)
+        self._sink = Sink(output, compression, compression_level, seekable=seekable, before=before, index=index)
         self._chunk_bytes = member_bytes if seekable else _CHUNK_BYTES
         self._index = index
         self._pending: list[bytes] = []
@@ -151,6 +145,32 @@ class TFRecordWriter:
         for part in _parts(sizes, self._chunk_bytes):
             self._sink.put(_native.frame_records(records.data, starts[part], sizes[part]), sizes[part])
             self.records += part.stop - part.start
+
+    def write_examples(self, columns: Mapping[str, Any]) -> None:
+        """Adds a `tf.train.Example` for each row of columns: encoded and framed in native code, chunk by chunk.
+
+        Args:
+          columns: Feature name to column, as `wellfed.example.encode_examples` takes them.
+
+        Raises:
+          EncodeError: As `encode_examples`; nothing was added, unless an Example would be larger than 2 GiB - 1.
+          ValueError: The writer is closed.
+          OSError: The records cannot be written.
+        """
+        if not self._open:
+            raise self._closed()
+        parts, rows = all_parts(columns)
+        self._hand_over()
+        row_bytes = sum(part.nbytes for part in parts.values()) // max(1, rows) + 32 * len(parts)
+        step = max(1, self._chunk_bytes // max(1, row_bytes))
+        for start in range(0, rows, step):
+            stop = min(start + step, rows)
+            chunk = {key: part.rows(start, stop) for key, part in parts.items()}
+            framed, sizes = _native.encode_examples(chunk, stop - start, True)
+            if framed is None:
+                raise EncodeError(f"row {start + sizes} would be an Example larger than 2 GiB - 1", "")
+            self._sink.put(framed, sizes)
+            self.records += len(sizes)
 
     def write_framed(self, framed: bytes | memoryview | NDArray[np.uint8]) -> None:
         """Adds records that are framed already, after proving that their headers lie end to end.
@@ -234,119 +254,6 @@ class TFRecordWriter:
         return ValueError(f"{self.path}: the writer is closed")
 
 
-class _Sink:
-    """Frames, compresses and writes chunks of records, each in turn, in a thread of its own."""
-
-    def __init__(
-        self,
-        output: Output,
-        compression: str,
-        level: int,
-        *,
-        seekable: bool,
-        before: RecordIndex | None,
-        index: bool,
-    ) -> None:
-        self._output = output
-        self._new_stream = (lambda: compressor(compression, level)) if compression else None
-        self._stream: Compressor | None = None
-        self._compression, self._seekable, self._index = compression, seekable, index
-        self._file_bytes = self._stream_bytes = 0 if before is None else before.stream_bytes
-        self._offsets: list[NDArray[np.uint64]] = [] if before is None else [before.offsets[:-1]]
-        self._members: list[tuple[int, int]] = []
-        self._pool: ThreadPoolExecutor | None = None
-        self._last: Future[None] | None = None
-        self._worker = 0
-
-    def put_records(self, records: list[bytes]) -> None:
-        """Takes over a list of records."""
-        self._submit(None, records)
-
-    def put(self, framed: bytes | memoryview | NDArray[np.uint8], sizes: NDArray[np.int64]) -> None:
-        """Takes framed records that nobody changes any more, and the sizes of their payloads."""
-        self._submit(framed, sizes)
-
-    def flush(self) -> None:
-        """Waits until everything so far is written."""
-        self._wait()
-        if self._stream is not None:
-            self._write(self._stream.flush(zlib.Z_SYNC_FLUSH))
-
-    def finish(self, records: list[bytes]) -> sidecar.Tables:
-        """Writes the last records, here and now, publishes the file, and tells where its records stand."""
-        self._wait()
-        if records:
-            self._process(None, records)
-        if self._new_stream is not None and (self._stream is not None or not self._members):
-            self._begin_member()
-            assert self._stream is not None
-            self._write(self._stream.flush())
-        self._stop()
-        self._output.commit()
-        offsets = np.concatenate([*self._offsets, np.array([self._stream_bytes], np.uint64)])
-        members = np.array(self._members, np.uint64).reshape(-1, 2)
-        gaps = np.zeros((0, 2), np.uint64)
-        return sidecar.Tables(offsets, gaps, members, self._compression, checked=True, stream_bytes=self._stream_bytes)
-
-    def abandon(self) -> None:
-        """Stops the thread and leaves no file."""
-        self._stop()
-        self._output.abandon()
-
-    def _submit(self, framed: bytes | memoryview | NDArray[np.uint8] | None, records: Any) -> None:
-        self._wait()
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "wellfed-writer")
-        self._last = self._pool.submit(self._work, framed, records)
-
-    def _wait(self) -> None:
-        """Waits for the chunk in work; its error is raised by this call and by each after it."""
-        if self._last is not None:
-            self._last.result()
-
-    def _stop(self) -> None:
-        if self._pool is not None:
-            # A writer can be collected inside its own thread, which cannot wait for itself.
-            self._pool.shutdown(wait=threading.get_ident() != self._worker)
-            self._pool = None
-
-    def _work(self, framed: Any, records: Any) -> None:
-        self._worker = threading.get_ident()
-        self._process(framed, records)
-
-    def _process(self, framed: Any, records: Any) -> None:
-        if framed is None:
-            sizes = np.fromiter(map(len, records), np.int64, len(records))
-            framed = _native.frame_records(b"".join(records), np.cumsum(sizes) - sizes, sizes)
-        else:
-            sizes = records
-        if self._index:
-            lengths = sizes + FRAME_BYTES
-            self._offsets.append((self._stream_bytes + np.cumsum(lengths) - lengths).astype(np.uint64))
-        if self._new_stream is None:
-            self._write(framed)
-        else:
-            self._compress(framed)
-        self._stream_bytes += len(framed)
-
-    def _compress(self, framed: bytes | memoryview) -> None:
-        self._begin_member()
-        assert self._stream is not None
-        self._write(self._stream.compress(framed))
-        if self._seekable:
-            self._write(self._stream.flush())
-            self._stream = None
-
-    def _begin_member(self) -> None:
-        if self._stream is None and self._new_stream is not None:
-            self._stream = self._new_stream()
-            self._members.append((self._file_bytes, self._stream_bytes))
-
-    def _write(self, content: bytes | memoryview) -> None:
-        self._output.write(content)
-        self._file_bytes += len(content)
-
-
 def _existing(path: str) -> RecordIndex | None:
     """The index of a file that is about to be added to; proves that it is plain and ends on a record."""
     if not Path(local_path(path)).exists():
@@ -364,7 +271,7 @@ def _parts(sizes: NDArray[np.int64], chunk_bytes: int) -> Iterable[slice]:
     return itertools.starmap(slice, pairwise([0, *cuts.tolist(), len(sizes)])) if len(sizes) else ()
 
 
-def _throw_away(sink: _Sink, path: str) -> None:
+def _throw_away(sink: Sink, path: str) -> None:
     """Runs when a writer is collected that nobody closed."""
     sink.abandon()
     # Not a ResourceWarning, which nobody sees by default: records are lost.

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed.datasets import ClassLabel, Image, Manifest, Schema, Shard, SkippedItem
+from wellfed.packing.encode import ITEM_ERRORS
 from wellfed.packing.names import shard_names
 from wellfed.packing.pictures import Facts, PictureWork, narrowed_schema, stored_schema
 from wellfed.packing.plan import SplitPlan, plan_splits, record_overhead
 from wellfed.packing.report import PackPlan, PlannedSplit
-from wellfed.packing.write import ITEM_ERRORS, ShardTask
+from wellfed.packing.write import ShardTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,7 @@ class Job:
       work: What is done to pictures.
       plans: Which item goes where.
       names: The file name of each shard of each split.
+      as_is: Whether the source's records are written as they are.
     """
 
     source: Source
@@ -49,6 +51,7 @@ class Job:
     work: PictureWork
     plans: list[SplitPlan]
     names: list[list[str]]
+    as_is: bool
 
     @classmethod
     def plan(cls, source: Source, options: PackOptions) -> Job:
@@ -59,9 +62,13 @@ class Job:
           PackError: The options do not fit it.
         """
         listing = source.listing()
-        schema, work = stored_schema(source.schema, options.pictures, _sample(source))
+        as_is = hasattr(source, "record") and not options.pictures.reads_pictures
+        if as_is:
+            schema, work = source.schema, PictureWork((), options.pictures)
+        else:
+            schema, work = stored_schema(source.schema, options.pictures, _sample(source))
         plans = plan_splits(listing, options, schema)
-        return cls(source, listing, options, schema, work, plans, shard_names(plans, options))
+        return cls(source, listing, options, schema, work, plans, shard_names(plans, options), as_is)
 
     @property
     def files(self) -> list[str]:
@@ -80,6 +87,7 @@ class Job:
             "items": len(self.listing),
             "listing": self.listing.fingerprint(),
             "schema": self.schema.to_json(),
+            "records": self.schema.records,
         }
 
     def task(self, number: int, out: str, on_error: OnError, counters: str) -> ShardTask:
@@ -96,6 +104,7 @@ class Job:
             compression=self.options.compression,
             on_error=on_error,
             counters=counters,
+            as_is=self.as_is,
         )
 
     def items_of(self, number: int) -> int:
@@ -110,7 +119,7 @@ class Job:
         splits = {}
         for plan, names in zip(self.plans, self.names, strict=True):
             of_split = [results[name] for name in names]
-            splits[plan.name] = tuple(Shard(r.file, r.records, r.bytes, r.sha256) for r in of_split)
+            splits[plan.name] = tuple(Shard(r.file, r.records, r.bytes, r.crc32c) for r in of_split)
             for result in of_split:
                 skipped += result.skipped
                 for feature, facts in (result.pictures or {}).items():

@@ -73,6 +73,11 @@ class PictureOptions:
             raise ValueError(f"sizes must be at least 1 pixel, got resize={self.resize}, crop={self.crop}")
 
     @property
+    def reads_pictures(self) -> bool:
+        """Whether pictures are looked at beyond their headers and ends."""
+        return self != PictureOptions()
+
+    @property
     def changes_pixels(self) -> bool:
         """Whether pictures may have to be decoded and encoded again, which is work for processes."""
         return self != PictureOptions(check=self.check, fields=self.fields)

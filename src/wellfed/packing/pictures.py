@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from wellfed import image
+from wellfed.columns import Bytes
 from wellfed.datasets import Image, Scalar, Schema, Text
 from wellfed.errors import ImageError, PackError
 
@@ -81,6 +82,38 @@ class PictureWork:
                 item[field_name] = getattr(facts, field_name)
         return item
 
+    def apply_columns(self, columns: dict[str, Any], seen: dict[str, Facts]) -> dict[str, Any]:
+        """`apply` for many items at once: each value is a column.
+
+        Raises:
+          ImageError: As `apply`, without saying which of the pictures it is.
+        """
+        if not self.names:
+            return columns
+        columns = dict(columns)
+        for name in self.names:
+            columns[name], facts = prepare_pictures(columns[name], self.options)
+            for found in facts:
+                if seen.get(name) != found:
+                    seen[name] = seen[name].common(found) if name in seen else found
+            if self.options.fields:
+                every = facts if len(facts) == len(columns[name]) else facts * len(columns[name])
+                columns |= {
+                    field_name: [getattr(one, field_name) for one in every] for field_name in self.options.fields
+                }
+        return columns
+
+
+def prepare_pictures(column: Any, options: PictureOptions) -> tuple[Any, list[Facts]]:
+    """Returns a column of pictures as they are stored, and what each is; one fact where all are alike."""
+    if isinstance(column, np.ndarray) and len(column) and not options.changes_pixels:
+        return column, [prepare_picture(column[0], options)[1]]
+    pictures = [column.view(at) for at in range(len(column))] if isinstance(column, Bytes) else column
+    prepared = [prepare_picture(picture, options) for picture in pictures]
+    stored, facts = [picture for picture, _ in prepared], [fact for _, fact in prepared]
+    kept = isinstance(column, Bytes) and all(one is other for one, other in zip(stored, pictures, strict=True))
+    return column if kept else stored, facts
+
 
 def prepare_picture(value: Any, options: PictureOptions) -> tuple[Any, Facts]:
     """Returns a picture as it is stored, bytes or pixels (height, width, channels), and what it is."""
@@ -104,7 +137,7 @@ def prepare_picture(value: Any, options: PictureOptions) -> tuple[Any, Facts]:
         _check_end(value, info.format)
         if options.check:
             image.decode_image(value, channels=0, dtype="uint16" if info.bits > 8 else "uint8")
-        return bytes(value), Facts(info.format, info.height, info.width, info.channels, info.bits)
+        return value, Facts(info.format, info.height, info.width, info.channels, info.bits)
     pixels = image.decode_image(
         value,
         channels=_CHANNELS[options.channels],  # type: ignore[arg-type]  # one of 0, 1 and 3
@@ -221,10 +254,11 @@ def _check_end(encoded: bytes, name: str) -> None:
     view = memoryview(encoded)
     if name == "png":
         _check_png_end(view)
-    elif name == "jpeg" and bytes(encoded).rfind(b"\xff\xd9") < 0:
+    elif name == "jpeg" and view[-2:] != _JPEG_END and bytes(view).rfind(_JPEG_END) < 0:
         raise ImageError(f"the JPEG of {len(view)} bytes is cut: it has no end marker")
 
 
+_JPEG_END = b"\xff\xd9"
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 

@@ -2,14 +2,14 @@
 
     listing --hash of each key--> splits --keyed permutation--> shuffled --equal cuts--> shards
 
-An item's split depends on its own key alone, so it stays when others are added (docs/adr/0011). All of it is a pure
+An item's split depends on its own key alone, so it stays when others are added (docs/adr/0031). All of it is a pure
 function of the listing and the options; 8 bytes an item stay in memory.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ from wellfed import _native
 from wellfed.errors import PackError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from wellfed.datasets import Schema
@@ -80,13 +82,16 @@ def cut(n: int, parts: int) -> NDArray[np.int64]:
     return np.arange(parts + 1, dtype=np.int64) * n // parts
 
 
-def key_hashes(keys: Iterator[str], n: int) -> NDArray[np.uint64]:
+def key_hashes(keys: Iterable[bytes], n: int) -> NDArray[np.uint64]:
     """Returns a hash of each of n keys, the same on every machine and in every version: uint64 (n,).
 
-    The first 8 bytes of BLAKE2b, little-endian. Names that are no UTF-8 keep their bytes.
+    The 8 bytes of BLAKE2b with that digest size, as a little-endian number.
     """
-    hashes = (hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=8).digest() for key in keys)
-    return np.fromiter((int.from_bytes(digest, "little") for digest in hashes), np.uint64, n)
+    digests = bytearray()
+    for key in keys:
+        digests += hashlib.blake2b(key, digest_size=8).digest()
+    assert len(digests) == 8 * n
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
 def _splits(listing: Listing, options: PackOptions) -> dict[str, NDArray[np.int64]]:
@@ -97,7 +102,7 @@ def _splits(listing: Listing, options: PackOptions) -> dict[str, NDArray[np.int6
         return {name: np.flatnonzero(listing.split_ids == at) for at, name in enumerate(listing.split_names)}
     if split is None or isinstance(split, str):
         return {split or "train": every}
-    hashes = key_hashes((listing.key(row) for row in range(len(listing))), len(listing))
+    hashes = key_hashes(listing.keys.encoded(), len(listing))
     edges = np.cumsum(list(split.values()))[:-1]
     if options.stratify:
         which = _stratified(hashes, listing, edges)
@@ -138,7 +143,7 @@ def _shard_count(name: str, rows: NDArray[np.int64], listing: Listing, options: 
 
 def record_overhead(schema: Schema) -> int:
     """Returns about how many bytes a record has beyond its item's content: framing, names, tags."""
-    return _FRAMING_BYTES + sum(len(name.encode()) + 14 for name in schema.features())
+    return _FRAMING_BYTES + sum(len(name.encode()) + 14 for name in schema)
 
 
 def _key(seed: int, split: str) -> int:

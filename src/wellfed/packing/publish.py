@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from wellfed.datasets.manifest import MANIFEST, parse_json, pointer_to_json
 from wellfed.datasets.tfds import DATASET_INFO, read_splits, tfds_files
+from wellfed.packing.encode import QUARANTINE
 from wellfed.packing.staging import clear, note_replaced, replaced, staged_name
-from wellfed.packing.write import QUARANTINE, index_name
+from wellfed.packing.write import index_name
 
 if TYPE_CHECKING:
     from wellfed.datasets import Manifest

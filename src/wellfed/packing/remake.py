@@ -59,7 +59,7 @@ def remake_shard(
     lock = Lock(lock_path(folder), folder.path)
     try:
         made = write_shard(job.task(number, folder.path, on_error, ""))
-        if made.records != due.records or (not manifest.compression and made.sha256 != due.sha256):
+        if made.records != due.records or (not manifest.compression and made.crc32c != due.crc32c):
             raise PackError(f"{due.file} came out different: the source's content has changed since", dataset.folder)
         for name in (due.file, index_name(due.file)):
             folder.move(staged_name(name), name)

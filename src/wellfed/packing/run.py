@@ -23,7 +23,8 @@ from multiprocessing import connection
 from typing import TYPE_CHECKING
 
 from wellfed.errors import PackError
-from wellfed.packing.write import ITEM_ERRORS, ShardTask, Stopped, write_shard
+from wellfed.packing.encode import ITEM_ERRORS, Stopped
+from wellfed.packing.write import ShardTask, write_shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,9 +134,8 @@ def run_tasks(
             tick()
     except BaseException:  # Ctrl-C too: workers must not go on behind the user's back.
         stop()
-        for future in running:
-            future.cancel()
-        wait(running)
+        # Not all of them: a future that is cancelled is never done, with some executors.
+        wait([future for future in running if not future.cancel()])
         raise
 
 

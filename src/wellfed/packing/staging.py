@@ -52,7 +52,7 @@ class ShardResult:
       file: Its final name.
       records: How many records it holds.
       bytes: Its size on disk. [bytes]
-      sha256: The hash of its bytes.
+      crc32c: The checksum of its bytes.
       bytes_in: What the items it was made of held, by the listing. [bytes]
       skipped: The items left out, and why.
       pictures: For each feature that holds pictures, what all of the shard have in common.
@@ -61,7 +61,7 @@ class ShardResult:
     file: str
     records: int
     bytes: int
-    sha256: str
+    crc32c: str
     bytes_in: int
     skipped: tuple[SkippedItem, ...] = ()
     pictures: Mapping[str, Facts] | None = None

@@ -1,7 +1,7 @@
 """Raw formats. A source is a cheap listing of items plus `load(item)`; one file each."""
 
 from wellfed.sources.arrays import Numpy
-from wellfed.sources.base import ListedSource, RecordSource, Scan, Source
+from wellfed.sources.base import ColumnSource, ListedSource, RecordSource, Scan, Source
 from wellfed.sources.binary import FixedBinary
 from wellfed.sources.cifar import Cifar
 from wellfed.sources.csvfile import Csv
@@ -19,6 +19,7 @@ from wellfed.sources.wrap import as_source
 __all__ = [
     "Cifar",
     "ClassFolders",
+    "ColumnSource",
     "Csv",
     "FixedBinary",
     "Items",

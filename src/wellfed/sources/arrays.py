@@ -106,6 +106,21 @@ class Numpy(ListedSource):
             array.check_unchanged()
         return item
 
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Copies the rows from `start` to `stop` of each array; see `ColumnSource`."""
+        keys = self.listing().keys
+        assert isinstance(keys, NumberedKeys)
+        columns: dict[str, Any] = {}
+        for at, places, numbers in keys.locate_all(start, stop):
+            for name, array in list(self._splits.values())[at].items():
+                if numbers.max() >= len(array.values):
+                    return None
+                rows = array.values[numbers]
+                empty = np.empty((stop - start, *rows.shape[1:]), rows.dtype.newbyteorder("="))
+                columns.setdefault(name, empty)[places] = rows
+                array.check_unchanged()
+        return columns
+
     def _types(self) -> dict[str, FeatureType]:
         types: dict[str, FeatureType] = {}
         for arrays in self._splits.values():

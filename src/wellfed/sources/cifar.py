@@ -117,6 +117,23 @@ class Cifar(ListedSource):
         labels = {kind: int(values[number]) for kind, values in batch.labels.items()}
         return {"image": np.ascontiguousarray(planes.transpose(1, 2, 0)), **labels}
 
+    def load_columns(self, start: int, stop: int) -> dict[str, Any]:
+        """Copies the pictures from `start` to `stop`; see `ColumnSource`."""
+        keys = self.listing().keys
+        assert isinstance(keys, NumberedKeys)
+        batches = self._found_files.batches
+        rows = keys.rows[start:stop]
+        at = np.searchsorted(self._ends, rows, side="right")
+        image = np.empty((len(rows), 32, 32, 3), np.uint8)
+        labels = {kind: np.empty(len(rows), np.int64) for kind in batches[0].labels}
+        for number in np.unique(at):
+            batch, places = batches[number], np.flatnonzero(at == number)
+            inside = rows[places] - int(self._ends[number]) + len(batch.pixels)
+            image[places] = batch.pixels[inside].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+            for kind, values in batch.labels.items():
+                labels[kind][places] = values[inside]
+        return {"image": image, **labels}
+
     def _classes(self, kind: str, values: NDArray[np.int64]) -> ClassLabel:
         """The type of a label: named classes where the names were found."""
         names = self._found_files.names.get(kind, ())

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+
+_BLOCK = 1 << 16  # Keys that are Python objects at a time.
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,12 @@ class JoinedKeys:
     def __getitem__(self, i: int) -> str:
         start, stop = self.starts[i], self.starts[i + 1]
         return self.joined[start:stop].decode("utf-8", "surrogateescape")
+
+    def encoded(self) -> Iterator[bytes]:
+        """All keys in order, as their bytes."""
+        for start in range(0, len(self), _BLOCK):
+            ends = self.starts[start : start + _BLOCK + 1].tolist()
+            yield from (self.joined[one:other] for one, other in pairwise(ends))
 
     def take(self, rows: NDArray[np.int64]) -> JoinedKeys:
         """The keys of `rows`, copied."""
@@ -92,6 +101,23 @@ class NumberedKeys:
         row = int(self.rows[i])
         group = int(np.searchsorted(self.starts, row, side="right")) - 1
         return group, row - int(self.starts[group])
+
+    def encoded(self) -> Iterator[bytes]:
+        """All keys in order, as their bytes."""
+        prefixes = [f"{group}/".encode("utf-8", "surrogateescape") for group in self.groups]
+        for start in range(0, len(self), _BLOCK):
+            rows = self.rows[start : start + _BLOCK]
+            groups = np.searchsorted(self.starts, rows, side="right") - 1
+            pairs = zip(groups.tolist(), (rows - self.starts[groups]).tolist(), strict=True)
+            yield from (prefixes[group] + b"%d" % number for group, number in pairs)
+
+    def locate_all(self, start: int, stop: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """Of the items `start` to `stop`: each group, its items' places from `start` on, and their numbers in it."""
+        rows = self.rows[start:stop]
+        groups = np.searchsorted(self.starts, rows, side="right") - 1
+        for group in np.unique(groups):
+            places = np.flatnonzero(groups == group)
+            yield int(group), places, rows[places] - self.starts[group]
 
     def take(self, rows: NDArray[np.int64]) -> NumberedKeys:
         """The keys of `rows`, copied."""

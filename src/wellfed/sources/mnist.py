@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -99,6 +99,21 @@ class Mnist(ListedSource):
         image = np.array(images.values[number])[:, :, None]
         images.file.check_unchanged()
         return {"image": image, "label": int(listing.labels[index])}
+
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Copies the digits from `start` to `stop`; see `ColumnSource`."""
+        listing = self.listing()
+        assert isinstance(listing.keys, NumberedKeys)
+        assert listing.labels is not None
+        shape = cast("Image", self.schema["image"]).shape
+        found = np.empty((stop - start, *cast("tuple[int, int, int]", shape)), np.uint8)
+        for split, places, numbers in listing.keys.locate_all(start, stop):
+            images = self._images[listing.keys.groups[split]]
+            if numbers.max() >= len(images.values):
+                return None
+            found[places] = images.values[numbers][..., None]
+            images.file.check_unchanged()
+        return {"image": found, "label": listing.labels[start:stop]}
 
     @cached_property
     def _images(self) -> dict[str, _Idx]:

@@ -20,11 +20,15 @@ from wellfed.io.walk import MappedWindow, Walker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from numpy.typing import NDArray
+
     from wellfed.io.files import PathLike
     from wellfed.io.walk import Damage, Run, Window
 
 _THREADS = 2  # Memory has no more to give than two can take.
-_PART_BYTES = 32 << 20  # What a thread checks at a time; finding its first record is nothing beside it.
+_PART_BYTES = 32 << 20  # What a thread checks at a time; finding its first record is little beside it.
+_SEARCH_BYTES = 4 << 20  # How far a part's first record is looked for: searching is slower than checking.
+_UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ def verify_file(
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads, "wellfed-verify") as pool:
             checks = pool.map(lambda start: _check_part(window, name, start, count_done), starts)
-            parts = list(_join(checks, window, name))
+            parts = list(_join(checks, window, name, count_done))
     else:
         parts = [_walk_part(Walker(window, name, on_damage="skip"), None, count_done)]
     return _report(name, compression, _file_bytes(path), list(parts))
@@ -132,7 +136,7 @@ class _Part:
     """What a walk over a part of a file found.
 
     Attributes:
-      start: Where it began: 0, or at a true record. [bytes]
+      start: Where it began: 0, or at a true record; _UNKNOWN where none was found, and nothing walked. [bytes]
       stop: Where the part ends, as it was cut; None for the file's end. [bytes]
       end: Where the walk stood when it had passed `stop`. [bytes]
       records: Intact records.
@@ -150,10 +154,24 @@ class _Part:
 
 def _check_part(window: Window, path: str, start: int, count_done: Callable[[int], object]) -> _Part:
     """Checks the part of a mapped file from the first true record at or behind `start` on."""
-    first = _native.find_frame(window.block, start) if start else 0
-    walker = Walker(window, path, on_damage="skip", start=first)
-    stop = start + _PART_BYTES
-    return _walk_part(walker, stop if stop < len(window.block) else None, count_done)
+    stop = start + _PART_BYTES if start + _PART_BYTES < len(window.block) else None
+    first = _first_record(window.block, start, min(_PART_BYTES, _SEARCH_BYTES)) if start else 0
+    if first == _UNKNOWN:
+        return _Part(_UNKNOWN, stop, _UNKNOWN, 0, 0, ())
+    return _walk_part(Walker(window, path, on_damage="skip", start=first), stop, count_done)
+
+
+def _first_record(block: NDArray[np.uint8], start: int, search_bytes: int) -> int:
+    """Where the first true record begins that begins soon behind `start`; _UNKNOWN where none does."""
+    at, near = start, block[: start + search_bytes]
+    while True:
+        at, status = _native.find_frame_in_stream(near, at)
+        if status == _native.FRAME_END:
+            return _UNKNOWN
+        # A record may end behind the bytes that are searched.
+        if status == _native.FRAME_OK or _native.scan_frames(block, at, 1)[2] == _native.FRAME_OK:
+            return at
+        at += 1
 
 
 def _walk_part(walker: Walker, stop: int | None, count_done: Callable[[int], object]) -> _Part:
@@ -183,19 +201,20 @@ def _records_before(run: Run, stop: int | None) -> tuple[int, int]:
     return count, run.base + int(run.offsets[count])
 
 
-def _join(parts: Iterable[_Part], window: Window, path: str) -> Iterator[_Part]:
+def _join(parts: Iterable[_Part], window: Window, path: str, count_done: Callable[[int], object]) -> Iterator[_Part]:
     """Parts that follow on each other.
 
     A part begins at the first true record behind its cut. The walk in front of it comes to that very place, unless
-    the cut fell into a payload that holds records itself, or into damage: then the part is walked again from where
-    the other one ended. So the outcome is that of one walk from start to end.
+    the cut fell into a long record, into one that holds records itself, or into damage: then the part is walked from
+    where the other one ended. So the outcome is that of one walk from start to end.
     """
     end = 0
     for found in parts:
         part = found
         if part.start != end:
-            walker = Walker(window, path, on_damage="skip", start=end)
-            part = _walk_part(walker, found.stop, lambda count: None)  # noqa: ARG005 -- these bytes were counted.
+            # What was walked once was counted then.
+            count = count_done if part.start == _UNKNOWN else _one_at_a_time(None)
+            part = _walk_part(Walker(window, path, on_damage="skip", start=end), found.stop, count)
         end = part.end
         yield part
 

@@ -1,0 +1,44 @@
+"""Nodes of a plan that take their elements from several sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wellfed.errors import PlanError
+
+if TYPE_CHECKING:
+    from wellfed.feed.plan import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Concatenate:
+    """All elements of the first source, then all of the next, and so on."""
+
+    sources: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Zip:
+    """Element i is the tuple of the sources' elements i; as many as the shortest source has."""
+
+    sources: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """The sources' elements in turn, in a fixed pattern of shares.
+
+    Attributes:
+      pattern: Which source each place of the pattern takes from.
+      stop: "first": ends where a source would have to start again. "last": ends when each source was given whole; the
+        shorter ones start again, each time a new epoch of theirs.
+    """
+
+    sources: tuple[Node, ...]
+    pattern: tuple[int, ...]
+    stop: str = "first"
+
+    def __post_init__(self) -> None:
+        if self.stop not in ("first", "last"):
+            raise PlanError("mix", f'stop must be "first" or "last", got {self.stop!r}')

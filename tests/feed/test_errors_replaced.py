@@ -1,0 +1,123 @@
+"""Law 5: a row that cannot be made is raised, or replaced, counted and named."""
+
+import numpy as np
+import pytest
+
+import wellfed as wf
+from wellfed.errors import CorruptRecordError, StageError
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """100 records of which 10, 20 and 57 have a damaged payload."""
+    path = tmp_path / "a.tfrecord"
+    with wf.TFRecordWriter(path) as writer:
+        for x in range(100):
+            writer.write(wf.encode_example({"x": x}))
+    content = bytearray(path.read_bytes())
+    offsets = wf.RecordIndex.build(path).offsets
+    for record in (10, 20, 57):
+        content[int(offsets[record]) + 14] ^= 1
+    path.write_bytes(content)
+    return path
+
+
+def dataset(path, **options):
+    features = {"x": wf.FixedLenFeature([], np.int64)}
+    return wf.TFRecordDataset(path, features).shuffle(seed=1).batch(8).with_options(on_error="replace", **options)
+
+
+def rows(iterator):
+    return [x for batch in iterator for x in batch["x"].tolist()]
+
+
+def test_another_row_comes_in_the_place_of_a_damaged_one(damaged):
+    order = [int(x) for x in wf.from_arrays(np.arange(100)).shuffle(seed=1).epoch(0)]
+    got = rows(dataset(damaged).epoch(0))
+
+    assert len(got) == 100
+    assert [g for g, x in zip(got, order, strict=True) if x not in (10, 20, 57)] == [
+        x for x in order if x not in (10, 20, 57)
+    ]
+    assert not {10, 20, 57} & set(got)
+
+
+def test_each_replaced_row_is_named(damaged):
+    iterator = dataset(damaged).epoch(0)
+    rows(iterator)
+    replaced = iterator.stats().replaced
+
+    assert sorted(row.where.rsplit(" ", 1)[1] for row in replaced) == ["10", "20", "57"]
+    assert all("payload CRC32C" in row.reason for row in replaced)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_comes_instead_does_not_depend_on_threads(damaged, threads):
+    assert rows(dataset(damaged, threads=threads).epoch(2)) == rows(dataset(damaged, threads=2).epoch(2))
+
+
+def test_a_limit_of_rows_is_kept(damaged):
+    with pytest.raises(CorruptRecordError, match="payload CRC32C") as caught:
+        rows(dataset(damaged, max_errors=2).epoch(0))
+
+    assert caught.value.__notes__ == ["This is one more than max_errors=2 rows that could not be made."]
+
+
+def test_a_function_that_fails_has_its_rows_replaced():
+    def odd(x):
+        if x % 2 == 0:
+            raise ValueError("even")
+        return x
+
+    iterator = wf.from_arrays(np.arange(50)).map(odd).batch(10).with_options(on_error="replace").epoch(0)
+    got = [int(x) for batch in iterator for x in batch]
+
+    assert len(got) == 50
+    assert all(x % 2 for x in got)
+    assert [row.position for row in iterator.stats().replaced] == list(range(0, 50, 2))
+
+
+def test_a_function_that_always_fails_raises():
+    def never(x):
+        raise ValueError("never")
+
+    with pytest.raises(StageError, match="never"):
+        list(wf.from_arrays(np.arange(5)).map(never).with_options(on_error="replace"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"on_error": "warn"}, 'on_error must be "raise" or "replace", got \'warn\''),
+        ({"max_errors": -1}, "max_errors must be at least 0 rows, or None; got -1"),
+        ({"threads": 0}, "threads must be at least 1, got 0"),
+        ({"ram_budget": 5}, "ram_budget must be at least 1048576 bytes, got 5"),
+    ],
+)
+def test_an_option_out_of_its_range_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        wf.from_arrays(np.arange(5)).with_options(**options)
+
+
+def test_stats_tell_each_step_and_its_rows():
+    iterator = wf.from_arrays(np.arange(1000)).map(abs).batch(10).epoch(0)
+    assert sum(len(batch) for batch in iterator) == 1000
+    stages = iterator.stats().stages
+
+    assert [(stage.name, stage.rows) for stage in stages] == [("read", 1000), ("map(abs)", 1000), ("batch", 100)]
+    assert all(stage.seconds >= 0 for stage in stages)
+
+
+def test_the_sentence_names_what_limits():
+    stats = wf.feed.FeedStats(
+        600, 10.0, 6.1, 2, (wf.feed.StageStats("read", 600, 1.0), wf.feed.StageStats("map(decode)", 600, 18.6))
+    )
+
+    assert str(stats) == (
+        "60 elements/s; the consumer waited 61% of the time; map(decode) used 93% of 2 threads: "
+        "more cores, less work in it, or cache() after it would help."
+    )
+
+
+def test_the_sentence_says_when_the_feed_keeps_up():
+    assert str(wf.feed.FeedStats(600, 10.0, 0.1, 2)).endswith("the consumer waited 1% of the time: the feed keeps up.")
