@@ -130,7 +130,7 @@ check-docs:
 	$(PY) scripts/check_docs.py
 
 check-fast-tests:
-	$(BIN)/pytest --quiet tests/tools $(wildcard tests/test_*.py)
+	$(PY) -m pytest --quiet tests/tools $(wildcard tests/test_*.py)
 
 .PHONY: fix
 fix: setup ## Repair what a tool can repair.
@@ -154,19 +154,19 @@ test-native: setup
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
-	$(BIN)/pytest tests --ignore=tests/parity
-	$(BIN)/pytest --doctest-modules src
+	$(PY) -m pytest tests --ignore=tests/parity
+	$(PY) -m pytest --doctest-modules src
 
 # The wheel is what is tested here, not the tree.
 test-tensorflow: .venvs/tensorflow/.wellfed
-	.venvs/tensorflow/bin/pytest tests/parity -m tensorflow
+	.venvs/tensorflow/bin/python -m pytest tests/parity -m tensorflow
 
 .PHONY: test-all
 test-all: test-tfds ## The partners, each in an environment of its own.
 
 .PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed
-	.venvs/tfds/bin/pytest tests/parity -m tfds
+	.venvs/tfds/bin/python -m pytest tests/parity -m tfds
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
@@ -174,7 +174,7 @@ sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests un
 	.venvs/sanitize/bin/python $(PIP) --config-settings cmake.define.WELLFED_SANITIZE=address,undefined \
 	  --config-settings build-dir=build/sanitize-python '.[test]'
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
-	  .venvs/sanitize/bin/pytest tests/native tests/io tests/example
+	  .venvs/sanitize/bin/python -m pytest tests/native tests/io tests/example
 
 .PHONY: fuzz
 fuzz: setup ## Run each fuzz target for TIME=60 seconds under ASan and UBSan.

@@ -58,18 +58,11 @@ std::set<std::string> EveryCharacterNearTheEdges() {
   for (const uint32_t edge : {0u, 0x80u, 0x800u, 0xd800u, 0xe000u, 0x10000u, 0x110000u}) {
     for (uint32_t code = edge < 3 ? 0 : edge - 3; code < edge + 3; ++code) {
       if (code >= 0x110000 || (code >= 0xd800 && code < 0xe000)) continue;
+      constexpr uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
+      const int tail = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
       std::string text;
-      if (code < 0x80) {
-        text = {static_cast<char>(code)};
-      } else if (code < 0x800) {
-        text = {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
-      } else if (code < 0x10000) {
-        text = {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)),
-                static_cast<char>(0x80 | (code & 63))};
-      } else {
-        text = {static_cast<char>(0xf0 | code >> 18), static_cast<char>(0x80 | (code >> 12 & 63)),
-                static_cast<char>(0x80 | (code >> 6 & 63)), static_cast<char>(0x80 | (code & 63))};
-      }
+      text.push_back(static_cast<char>(kLead[tail] | code >> 6 * tail));
+      for (int i = tail - 1; i >= 0; --i) text.push_back(static_cast<char>(0x80 | (code >> 6 * i & 63)));
       all.insert(text);
     }
   }

@@ -24,6 +24,12 @@ def wellfed():
 
 
 @pytest.fixture
+def corpus():
+    """Returns the folder of files that other people's software wrote."""
+    return Path(__file__).parent.parent / "data" / "corpus"
+
+
+@pytest.fixture
 def idx():
     """Returns a folder of MNIST's test digits as idx files; its README is no idx file."""
     return IDX

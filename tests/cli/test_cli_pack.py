@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tarfile
 
 import numpy as np
 import pytest
@@ -74,6 +75,90 @@ def test_mnist_keeps_its_own_splits_and_its_pixels(wellfed, idx, tmp_path):
     assert {name: split.records for name, split in dataset.splits.items()} == {"test": 10_000}
     assert dataset.schema["image"].encoding_format == "raw"
     assert dataset.schema["label"].num_classes == 10
+
+
+# --- The other sources: each packs, and shows its first record -----------------------------------
+
+
+@pytest.fixture
+def raw(tmp_path, digits):
+    """Returns a folder with a little raw data of each kind."""
+    folder = tmp_path / "raw"
+    folder.mkdir()
+    pictures = sorted(digits.rglob("*.png"))[:6]
+    (folder / "list.txt").write_text(
+        "".join(f"{path.relative_to(digits)} {at % 2}\n" for at, path in enumerate(pictures))
+    )
+    (folder / "people.csv").write_text("name,age,class\nAnn,31,x\nBo,,y\nCy,5,x\n")
+    (folder / "records.bin").write_bytes(bytes(range(50)))
+    np.savez(folder / "set.npz", x=np.arange(12, dtype=np.float32).reshape(4, 3), y=np.arange(4) % 2)
+    with tarfile.open(folder / "web.tar", "w") as tar:
+        for at, path in enumerate(pictures):
+            tar.add(path, f"{at:03d}.png")
+            (folder / "cls").write_text(str(at % 2))
+            tar.add(folder / "cls", f"{at:03d}.cls")
+    return folder
+
+
+COMMANDS = {
+    "list": (["list", "{raw}/list.txt", "{out}", "--root", "{digits}"], 6, ["image", "label", "filename"]),
+    "csv": (["csv", "{raw}/people.csv", "{out}", "--label", "class"], 3, ["name", "age", "class"]),
+    "binary": (
+        [
+            "binary",
+            "{raw}/records.bin",
+            "{out}",
+            "--field",
+            "label:uint8",
+            "--field",
+            "x:uint8:2x2",
+            "--label",
+            "label",
+        ],
+        10,
+        ["label", "x"],
+    ),
+    "numpy": (["numpy", "{raw}/set.npz", "{out}", "--label", "y"], 4, ["x", "y"]),
+    "numpy, several files": (["numpy", "x={raw}/x.npy", "y={raw}/x.npy", "{out}"], 3, ["x", "y"]),
+    "cifar": (["cifar", "{corpus}/cifar10/cifar-10-batches-py", "{out}", "--split", "all"], 12, ["image", "label"]),
+    "tar": (["tar", "{raw}/web.tar", "{out}", "--tar-fields", "png,cls"], 6, ["image", "label"]),
+    "tfrecord": (["tfrecord", "{packed}", "{out}", "--from-split", "train"], None, ["image", "label", "filename"]),
+}
+
+
+@pytest.mark.parametrize(("command", "count", "features"), COMMANDS.values(), ids=COMMANDS)
+def test_each_kind_of_raw_data_is_packed(wellfed, raw, digits, packed, corpus, tmp_path, command, count, features):
+    np.save(raw / "x.npy", np.ones((3, 2)))
+    places = {"raw": raw, "digits": digits, "out": tmp_path / "out", "packed": packed, "corpus": corpus}
+    done = wellfed("pack", *(part.format(**places) for part in command), "--name", "d")
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    dataset = open_dataset(tmp_path / "out")
+    assert list(dataset.schema) == features
+    assert sum(split.records for split in dataset.splits.values()) == (
+        count or open_dataset(packed).splits["train"].records
+    )
+    assert wellfed("head", tmp_path / "out", "-n", 1).exit_code == 0
+    assert wellfed("verify", tmp_path / "out").exit_code == 0
+
+
+WRONG_COMMANDS = {
+    "binary without fields": (["binary", "x", "out"], "Missing option '--field'"),
+    "binary field": (["binary", "x", "out", "--field", "x"], "expected NAME:DTYPE"),
+    "binary field twice": (["binary", __file__, "out", "--field", "x:u1", "--field", "x:u1"], "given twice"),
+    "binary dtype": (["binary", __file__, "out", "--field", "x:what"], "what"),
+    "numpy without a file": (["numpy", "out"], "Missing argument 'FILES"),
+    "numpy array without a name": (["numpy", "x=a.npy", "b.npy", "out"], "expected NAME=FILE"),
+    "two clusters": (["numpy", "x.npy", "out", "--dask", "a", "--ray", "b"], "x.npy"),
+}
+
+
+@pytest.mark.parametrize(("command", "text"), WRONG_COMMANDS.values(), ids=WRONG_COMMANDS)
+def test_a_wrong_command_is_one_clear_error(wellfed, command, text):
+    done = wellfed("pack", *command)
+
+    assert done.exit_code == 2
+    assert text in " ".join(done.stderr.split())
 
 
 # --- Wrong input by hand: one clear sentence, an exit code, nothing half-written -----------------

@@ -10,10 +10,13 @@ from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
 
 from wellfed import _native
-from wellfed.datasets import open_dataset
+from wellfed.datasets import Image, Scalar, Schema, Sequence, open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.io import RecordIndex, Records, TFRecordReader
-from wellfed.packing import PackOptions, pack, plan_pack
+from wellfed.packing import PackOptions, PictureOptions, pack, plan_pack
+from wellfed.packing.api import local_pool
+from wellfed.packing.job import Job
+from wellfed.sources import Items, TFRecords
 
 SPLIT = {"train": 0.5, "test": 0.5}
 
@@ -145,6 +148,31 @@ def test_an_iterable_without_a_length_is_spooled_and_shuffled(tmp_path):
 
     assert sorted(numbers(tmp_path)) == list(range(30))
     assert numbers(tmp_path) != list(range(30))
+
+
+def test_sequences_are_packed_as_sequence_examples_when_the_schema_says_so(tmp_path):
+    types = Schema({"number": Scalar(), "tokens": Sequence(Scalar())}, records="SequenceExample")
+    items = [{"number": n, "tokens": list(range(n % 4))} for n in range(12)]
+    pack(Items(items, types), tmp_path, name="tokens", shuffle=False, shards=2)
+
+    found = columns(tmp_path, "train")
+    assert open_dataset(tmp_path).schema == types
+    assert found["tokens"].to_list() == [item["tokens"] for item in items]
+    # TensorFlow Datasets reads Examples alone, so no metadata says that it could open this.
+    assert not (tmp_path / "dataset_info.json").exists()
+
+
+def test_tfrecords_are_sharded_anew_as_they_are(tmp_path):
+    pack(TinySource(30), tmp_path / "one", name="tiny", shards=3)
+    dataset = open_dataset(tmp_path / "one")
+    files = dataset.splits["train"].files
+    source = TFRecords(files, types=dataset.schema)
+    pack(source, tmp_path / "two", name="tiny", shards=2, split={"train": 0.5, "test": 0.5})
+
+    both = open_dataset(tmp_path / "two").splits
+    new = [record for split in both.values() for file in split.files for record in TFRecordReader(file)]
+    assert sorted(new) == sorted(record for file in files for record in TFRecordReader(file))
+    assert open_dataset(tmp_path / "two").schema == dataset.schema
 
 
 # --- What is there already -----------------------------------------------------------------------
@@ -288,6 +316,20 @@ def test_an_item_that_does_not_fit_the_schema_names_itself_and_the_feature(tmp_p
 class Mislabelled(TinySource):
     def load(self, index):
         return super().load(index) | {"label": 9}
+
+
+def test_only_many_pictures_that_are_decoded_are_work_for_processes(tmp_path):
+    def kind(count, workers, **pictures):
+        items = Items([{"image": b"\x89PNG\r\n\x1a\n"}] * count, Schema({"image": Image()}))
+        job = Job.plan(items, PackOptions(name="d", shards=2, pictures=PictureOptions(**pictures)))
+        pool = local_pool(job, workers)
+        pool.close()
+        return pool.processes
+
+    assert kind(2000, 2, check=True)
+    assert not kind(1999, 2, check=True)
+    assert not kind(2000, 1, check=True)
+    assert not kind(2000, 2)
 
 
 # --- Plan, progress ------------------------------------------------------------------------------

@@ -246,7 +246,8 @@ def test_damage_inside_is_found_by_decoding_alone():
         prepare_picture(bytes(content), PictureOptions(check=True))
 
 
-def test_workers_that_encode_pictures_are_processes_and_give_the_same_bytes(tmp_path):
+def test_workers_that_encode_pictures_are_processes_and_give_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("wellfed.packing.api._MANY_PICTURES", 1)
     values = tuple(encode_image(RNG.integers(0, 256, (9, 9, 3), np.uint8)) for _ in range(6))
     options = {"name": "p", "shards": 3, "pictures": PictureOptions(encoding="jpeg")}
     folder = tmp_path / "pictures" / "cat"

@@ -76,6 +76,25 @@ def test_tensorflow_parses_what_was_packed(tmp_path, compression, theirs):
             np.testing.assert_array_equal(row[name], ours[name][at])
 
 
+def test_tensorflow_parses_sequence_examples_that_were_packed(tmp_path):
+    import tensorflow as tf
+
+    types = Schema(
+        {"number": Scalar(), "tokens": Sequence(Scalar()), "words": Sequence(Sequence(Scalar()))}, "SequenceExample"
+    )
+    items = [{"number": n, "tokens": list(range(n)), "words": [list(range(k)) for k in range(n)]} for n in range(5)]
+    pack(Items(items, types), tmp_path, name="sequences", shuffle=False)
+    files = open_dataset(tmp_path).splits["train"].files
+    lists = {"tokens": tf.io.FixedLenSequenceFeature([], tf.int64), "words": tf.io.RaggedFeature(tf.int64)}
+    for item, record in zip(items, tf.data.TFRecordDataset(files), strict=True):
+        context, steps = tf.io.parse_single_sequence_example(
+            record, {"number": tf.io.FixedLenFeature([], tf.int64)}, lists
+        )
+        assert context["number"].numpy() == item["number"]
+        assert steps["tokens"].numpy().tolist() == item["tokens"]
+        assert steps["words"].to_list() == item["words"]
+
+
 def test_tensorflow_writes_the_same_bytes_for_the_same_example(tmp_path):
     import tensorflow as tf
 

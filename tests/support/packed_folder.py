@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from wellfed.datasets import open_dataset
-from wellfed.example import parse_example
 from wellfed.io import TFRecordReader
 
 
@@ -18,7 +17,7 @@ def columns(folder: Path | str, split: str) -> dict[str, object]:
     """The decoded columns of a split, in the order of its records."""
     dataset = open_dataset(folder)
     records = [record for file in dataset.splits[split].files for record in TFRecordReader(file)]
-    return dataset.schema.decode(parse_example(records, dataset.schema.features()))
+    return dataset.schema.parse(records)
 
 
 def numbers(folder: Path | str, split: str = "train") -> list[int]:

@@ -25,7 +25,7 @@ from wellfed.packing import export
 @click.option("--features", type=words, metavar="NAME,...", help="Only these. Default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(folder: str, out: str, as_json: bool, **options: Any) -> None:
-    r"""Turn the data set in FOLDER back into files in OUT.
+    """Turn the data set in FOLDER back into files in OUT.
 
     Pictures go to OUT/train/cat/1.jpg with the bytes that are stored; tables to OUT/train.csv or OUT/train.parquet,
     classes by name.

@@ -14,7 +14,7 @@ from wellfed.cli import render
 @click.option("--split", help="Of a data set. Default: its first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a record.")
 def command(path: str, count: int, split: str | None, as_json: bool) -> None:
-    r"""Show the first records of PATH: a data set's folder, a TFRecord file, or a pattern of files.
+    """Show the first records of PATH: a data set's folder, a TFRecord file, or a pattern of files.
 
     Pictures are shown by format and size, classes by name, numbers by their first few.
 

@@ -14,7 +14,7 @@ from wellfed.io import RecordIndex
 @click.option("--check", is_flag=True, help="Check each payload's sum too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 def command(paths: tuple[str, ...], check: bool, as_json: bool) -> None:
-    r"""Write the index of each file of PATHS, so that its records are addressable at once.
+    """Write the index of each file of PATHS, so that its records are addressable at once.
 
     A path is a data set's folder, a TFRecord file, or a pattern of files. Indexes are written into .wellfed beside the
     files. An index that fits its file is kept.

@@ -107,7 +107,7 @@ def sentence(error: BaseException) -> str:
 @click.version_option(sys.modules["wellfed"].__version__, message="wellfed %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def app(debug: bool) -> None:
-    r"""Pack raw data into TFRecord shards, and look after them.
+    """Pack raw data into TFRecord shards, and look after them.
 
     \b
     Example: wellfed pack images photos/ out/ --name photos --split train=0.9,test=0.1

@@ -19,11 +19,12 @@ from wellfed.cli.main import LazyGroup
         "csv": ("wellfed.cli.pack_csv", "Pack the rows of CSV files."),
         "parquet": ("wellfed.cli.pack_parquet", "Pack the rows of Parquet files."),
         "numpy": ("wellfed.cli.pack_numpy", "Pack the rows of .npy and .npz files."),
+        "tfrecord": ("wellfed.cli.pack_tfrecord", "Pack TFRecord files anew: other shards, order, splits."),
         "tar": ("wellfed.cli.pack_tar", "Pack the items of WebDataset's tars."),
     },
 )
 def command() -> None:
-    r"""Pack raw data into TFRecord shards: shuffled, split, indexed, and whole or not at all.
+    """Pack raw data into TFRecord shards: shuffled, split, indexed, and whole or not at all.
 
     Each kind of raw data is a command of its own; all share the options of packing. A pack that was killed goes on
     when the same command is run again.

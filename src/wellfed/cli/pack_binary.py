@@ -28,7 +28,7 @@ from wellfed.sources import FixedBinary, Source
 def command(
     pattern: str, fields: tuple[tuple[str, str, tuple[int, ...]], ...], header_bytes: int, label: str | None
 ) -> Source:
-    r"""Pack the fixed-length records of the files that PATTERN names into OUT.
+    """Pack the fixed-length records of the files that PATTERN names into OUT.
 
     Types are NumPy's: uint8, <f4, >u2 (big-endian), S10 (10 bytes).
 

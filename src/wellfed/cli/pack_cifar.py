@@ -11,7 +11,7 @@ from wellfed.sources import Cifar, Source
 @pack_command("cifar", pictures=True)
 @click.argument("path")
 def command(path: str) -> Source:
-    r"""Pack CIFAR-10 or CIFAR-100 from PATH, a folder or a tar of its pickles or binary files, into OUT.
+    """Pack CIFAR-10 or CIFAR-100 from PATH, a folder or a tar of its pickles or binary files, into OUT.
 
     Which set it is, and what is for training and what for testing, is told by content. Pixels are stored as they are;
     --encoding png makes the shards smaller.

@@ -23,7 +23,7 @@ def command(
     column_names: tuple[str, ...] | None,
     delimiter: str | None,
 ) -> Source:
-    r"""Pack the rows of the CSV files that PATTERN names into OUT.
+    """Pack the rows of the CSV files that PATTERN names into OUT.
 
     A column's type is decided over all of its rows: int64, float32, bool or text. Missing numbers become NaN.
 

@@ -21,7 +21,7 @@ from wellfed.sources import ClassFolders, Source
     help="FOLDER holds splits that hold the classes. Default: if its folders are named train, test and the like.",
 )
 def command(folder: str, nested: bool, labels_file: str | None, given_splits: bool | None) -> Source:
-    r"""Pack pictures in class folders, FOLDER/cat/1.jpg, into OUT.
+    """Pack pictures in class folders, FOLDER/cat/1.jpg, into OUT.
 
     The bytes of each picture are kept unless an option asks for others. What is a picture is told from its content;
     hidden files, empty folders and files that are no pictures are left out and reported. Classes are numbered in the

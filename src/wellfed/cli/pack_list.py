@@ -24,7 +24,7 @@ from wellfed.sources import ListFile, Source
 )
 @source_option("--label-offset", type=int, default=0, show_default=True, help="The list's number of the first class.")
 def command(file: str, root: str | None, label: str, labels_file: str | None, label_offset: int) -> Source:
-    r"""Pack the pictures that FILE lists with their labels, one a line, into OUT.
+    """Pack the pictures that FILE lists with their labels, one a line, into OUT.
 
     A line is a path and its label or labels, with a tab, commas or spaces between them; a path may hold spaces. The
     bytes of each picture are kept unless an option asks for others.

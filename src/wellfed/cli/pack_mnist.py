@@ -14,7 +14,7 @@ from wellfed.sources import Mnist, Source
 @click.argument("folder")
 @source_option("--class-names", type=words, metavar="NAME,...", default="", help="In the order of their numbers.")
 def command(folder: str, class_names: tuple[str, ...]) -> Source:
-    r"""Pack the idx files of MNIST and its kin (Fashion-MNIST, KMNIST, EMNIST), gzipped or not, into OUT.
+    """Pack the idx files of MNIST and its kin (Fashion-MNIST, KMNIST, EMNIST), gzipped or not, into OUT.
 
     The splits are the files' own, unless --split says otherwise. Pixels are stored as they are; --encoding png makes
     the shards smaller.

@@ -15,7 +15,7 @@ from wellfed.sources import Parquet, Source
 @source_option("--label", metavar="COLUMN", help="The column that is the class: numbers from 0, or names.")
 @source_option("--columns", type=words, metavar="NAME,...", help="The columns to keep. Default: all.")
 def command(pattern: str, label: str | None, columns: tuple[str, ...] | None) -> Source:
-    r"""Pack the rows of the Parquet files that PATTERN names into OUT. Needs pyarrow.
+    """Pack the rows of the Parquet files that PATTERN names into OUT. Needs pyarrow.
 
     Columns keep their types; bytes that begin like a picture are pictures.
 

@@ -16,7 +16,7 @@ from wellfed.sources import Source, Tar
     "--tar-fields", type=words, metavar="EXT,...", help="Which members to keep, such as jpg,cls. Default: all."
 )
 def command(pattern: str, tar_fields: tuple[str, ...] | None) -> Source:
-    r"""Pack the items of the WebDataset tars that PATTERN names into OUT.
+    """Pack the items of the WebDataset tars that PATTERN names into OUT.
 
     An item is the members that share a name up to its first dot: 17.jpg and 17.cls are a picture and its class.
 

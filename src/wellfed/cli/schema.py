@@ -14,7 +14,7 @@ from wellfed.cli import render
 @click.option("--limit", type=click.IntRange(min=1), metavar="RECORDS", help="Read at most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a feature.")
 def command(path: str, scan: bool | None, limit: int | None, as_json: bool) -> None:
-    r"""Show which features the records of PATH hold: a data set's folder, a TFRecord file, or a pattern of files.
+    """Show which features the records of PATH hold: a data set's folder, a TFRecord file, or a pattern of files.
 
     Of a data set, its schema. Of bare files, what their records show: kinds, counts, ranges, and what byte strings look
     like.

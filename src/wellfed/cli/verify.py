@@ -14,7 +14,7 @@ from wellfed.cli.main import FOUND_SOMETHING
 @click.option("--checksums", is_flag=True, help="Check each shard's own checksum too, which a manifest has.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 def command(paths: tuple[str, ...], checksums: bool, as_json: bool) -> None:
-    r"""Check every sum of every record of PATHS, and say where the damage is.
+    """Check every sum of every record of PATHS, and say where the damage is.
 
     A path is a data set's folder, a TFRecord file, or a pattern of files. Of a data set, the shards, their sizes and
     their numbers of records are compared with its metadata. The exit code is 1 where something is wrong.

@@ -221,6 +221,7 @@ from wellfed.compat.state import (
 )
 from wellfed.compat.state import tuple_ as tuple
 from wellfed.compat.strings import as_string, string_join, string_split, string_to_number, substr
+from wellfed.compat.tracing import TensorSpec
 
 newaxis = None
 __getattr__ = _functools.partial(_refuse, "")
@@ -255,6 +256,7 @@ __all__ = [
     "TFRecordReader",
     "Tensor",
     "TensorShape",
+    "TensorSpec",
     "TextLineReader",
     "VarLenFeature",
     "Variable",

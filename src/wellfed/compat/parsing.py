@@ -161,7 +161,8 @@ class _Parts:
 
     def columns(self, serialized: Any) -> list[Any]:
         """Gives the parts of many Examples at once, one row an Example: how a traced function parses."""
-        parsed = example.parse_example(serialized, self.features)
+        example.compile_features(self.features)  # Refuses what does not fit an Example.
+        parsed = example.parse_example(serialized, {name: _one_row(f) for name, f in self.features.items()})
         found: list[Any] = []
         for name, feature in self.features.items():
             column = parsed[name]
@@ -171,6 +172,8 @@ class _Parts:
                 found += [Ragged(places[:, None], column.row_splits), column, lengths[:, None]]
             elif isinstance(feature, example.SparseFeature):
                 raise NotImplementedError("a SparseFeature is parsed element by element")
+            elif isinstance(feature, example.FixedLenSequenceFeature):
+                found.append(_items(name, feature, column))
             else:
                 found.append(column)
         return found
@@ -197,6 +200,24 @@ class _Parts:
         if isinstance(feature, example.RaggedFeature):
             return [(dtype, [None] if self.single and not feature.partitions else None)]
         return [(dtype, [*rows, *feature.shape])]
+
+
+def _one_row(feature: Any) -> Any:
+    """Gives the feature that parses the rows of many Examples as it would each by itself: nothing is padded."""
+    if isinstance(feature, example.FixedLenSequenceFeature):
+        return example.VarLenFeature(feature.dtype)
+    return feature
+
+
+def _items(name: str, feature: example.FixedLenSequenceFeature, column: Ragged) -> Ragged:
+    """Gives rows of items of one shape of rows of values."""
+    stride = int(np.prod(feature.shape))
+    if np.any(column.lengths % stride):
+        raise ValueError(f"Key: {name}. Number of values is not a multiple of stride length {stride}")
+    if not feature.shape:
+        return column
+    values: Any = column.values
+    return Ragged(values.reshape(-1, *feature.shape), column.row_splits // stride)
 
 
 def _flat(column: Any) -> Any:

@@ -8,7 +8,7 @@
         digits-train....index                  one index a shard
 
 With versions beside each other, OUT/1.0.0 and OUT/1.1.0 are such folders, and OUT/.wellfed/manifest.json holds
-`{"current": "1.1.0"}`: one rename switches what opening OUT gives. See docs/adr/0010.
+`{"current": "1.1.0"}`: one rename switches what opening OUT gives. See docs/adr/0030-the-manifest-is-the-switch.md.
 """
 
 from __future__ import annotations
@@ -72,7 +72,6 @@ class Manifest:
       schema: Features and their types.
       splits: Split to its shards, in order.
       compression: "", "GZIP" or "ZLIB"; seekable GZIP is "GZIP" with an index that knows the members.
-      records: "Example" or "SequenceExample": what each record is.
       seed: What the shuffle was drawn from; None where the source's order was kept.
       options: All options the bytes depend on, as JSON values.
       listing: Fingerprint of the source's listing.
@@ -84,7 +83,6 @@ class Manifest:
     schema: Schema
     splits: Mapping[str, Sequence[Shard]]
     compression: str = ""
-    records: str = "Example"
     seed: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     listing: str = ""
@@ -97,7 +95,7 @@ class Manifest:
             "format_version": FORMAT_VERSION,
             "name": self.name,
             "version": self.version,
-            "records": self.records,
+            "records": self.schema.records,
             "compression": self.compression,
             "seed": self.seed,
             "listing": self.listing,
@@ -131,10 +129,9 @@ class Manifest:
             return cls(
                 name=values["name"],
                 version=values["version"],
-                schema=Schema.from_json(values["schema"]),
+                schema=Schema.from_json(values["schema"], values["records"]),
                 splits={name: tuple(Shard(**shard) for shard in shards) for name, shards in values["splits"].items()},
                 compression=values["compression"],
-                records=values["records"],
                 seed=values["seed"],
                 options=values["options"],
                 listing=values["listing"],

@@ -206,8 +206,8 @@ class Sequence:
 
     def features(self, name: str) -> dict[str, FeatureSpec]:
         """Returns one list a row; nested sequences have one list of values and one of lengths per inner level."""
-        depth, leaf = self._unnested()
-        values = example.VarLenFeature(_stored(leaf))
+        depth, leaf = self.unnested()
+        values = example.VarLenFeature(stored_kind(leaf))
         if depth == 1:
             return {name: values}
         lengths = {f"{name}/ragged_row_lengths_{level}": example.VarLenFeature(np.int64) for level in range(depth - 1)}
@@ -215,12 +215,12 @@ class Sequence:
 
     def encode(self, name: str, value: Any) -> dict[str, Any]:
         """Takes a list, or an array, of what `feature` takes."""
-        depth, leaf = self._unnested()
+        depth, leaf = self.unnested()
         lengths: list[list[int]] = [[] for _ in range(depth)]
         leaves: list[Any] = []
         self._flatten(name, value, lengths, leaves)
         encoded = [leaf.encode(name, one)[name] for one in leaves]
-        stored = _stored(leaf)
+        stored = stored_kind(leaf)
         # An empty list keeps its kind, so that the same rows give the same bytes one by one and together.
         if stored is bytes:
             flat: Any = example.Bytes.from_list(encoded)
@@ -242,7 +242,7 @@ class Sequence:
           `Ragged` whose values are what `feature` decodes to, nested as deep as the sequences are. Where the length is
           known and `feature` is no sequence and gives numbers: an array (B, length, ...).
         """
-        depth, leaf = self._unnested()
+        depth, leaf = self.unnested()
         flat = columns[name if depth == 1 else f"{name}/ragged_flat_values"]
         inner = leaf.shape if isinstance(leaf, Tensor) and leaf.inline else ()
         flat_splits = _divided(name, flat.row_splits, inner)
@@ -262,7 +262,7 @@ class Sequence:
         """Returns the type as plain JSON values."""
         return {"type": "Sequence", "feature": self.feature.to_json(), "length": self.length}
 
-    def _unnested(self) -> tuple[int, FeatureType]:
+    def unnested(self) -> tuple[int, FeatureType]:
         """Returns how many sequences stand in each other, and the type inside the last."""
         depth, leaf = 1, self.feature
         while isinstance(leaf, Sequence):
@@ -294,7 +294,7 @@ class Sequence:
         return entries.reshape(len(found), self.length, *entries.shape[1:])
 
 
-def _stored(leaf: FeatureType) -> Any:
+def stored_kind(leaf: FeatureType) -> Any:
     """Returns which of an Example's kinds holds one entry."""
     if isinstance(leaf, Tensor) and not leaf.inline:
         return bytes

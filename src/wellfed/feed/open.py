@@ -15,7 +15,7 @@ from wellfed.errors import DatasetError, PlanError
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
 from wellfed.feed.readers import Readers
-from wellfed.feed.transforms import DecodeSchema
+from wellfed.feed.transforms import DecodeSchema, picture_decoders
 from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.io import expand_patterns
 
@@ -201,7 +201,9 @@ def _open_folder(
     spec = dict(found.schema.features() if features is None else features)
     dataset = _over(plan.Records(tuple(found.splits[split].files), spec, found.compression, on_damage, check_crc))
     if features is None and decode:
-        return dataset.map(DecodeSchema(found.schema))
+        dataset = dataset.map(DecodeSchema(found.schema))
+        for decoder in picture_decoders(found.schema):
+            dataset = dataset.map(decoder)
     return dataset
 
 

@@ -6,22 +6,26 @@ choose and order elements have done their work when positions were resolved: the
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.errors import StageError, WellfedError
+from wellfed.columns import Bytes
+from wellfed.errors import ImageError, StageError, WellfedError
 from wellfed.feed import plan
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
 from wellfed.feed.padding import pad
-from wellfed.feed.tree import rows_of
+from wellfed.feed.tree import Tree, length_of, rows_of
 from wellfed.feed.unit import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from wellfed import _native
 
 
 class Cancelled(Exception):  # noqa: N818 -- no error: a unit was given up because its owner closed.
@@ -37,12 +41,14 @@ class StageContext:
       seed: The node's seed in this run; all randomness of its rows comes from it.
       locate: Says where a row came from, by source and number, for errors.
       cancelled: True once the owner closed; asked between calls of users' functions.
+      pool: Memory for results that comes back by itself.
     """
 
     order: Order
     seed: int
     locate: Callable[[int, int], str]
     cancelled: Callable[[], bool] = field(default=lambda: False)
+    pool: _native.LeasePool | None = None
 
 
 def row_seeds(seed: int, positions: Positions) -> UInt64s:
@@ -105,28 +111,65 @@ def run_row_ids(node: plan.RowIds, unit: Unit, positions: Positions, context: St
 
 def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """A built-in transform works on all rows at once; any other function on one element after another."""
-    if hasattr(node.function, "apply") and unit.splits is None:
-        columns = node.function.apply(unit.as_columns(), row_seeds(context.seed, positions))
-        return Unit(columns, None, unit.rows, unit.source)
-    seeds = row_seeds(context.seed, positions) if node.rng else None
+    seeds = row_seeds(context.seed, positions)
+    if hasattr(node.function, "apply"):
+        if unit.splits is None:
+            columns = _transform(node.function, unit.as_columns(), seeds, unit, context)
+            return Unit(columns, None, unit.rows, unit.source)
+        batches = [_transform_batch(node.function, batch, seeds[i], context) for i, batch in enumerate(unit)]
+        return Unit(None, batches, unit.rows, unit.source, unit.splits)
     elements = []
     for number, element in enumerate(unit):
         if context.cancelled():
             raise Cancelled
         arguments: tuple[Any, ...] = (element,)
-        if seeds is not None:
+        if node.rng:
             arguments = (element, np.random.Generator(np.random.Philox(key=int(seeds[number]))))
         try:
-            elements.append(_call(node.function, arguments))
+            elements.append(node.function(*arguments))
         except Exception as error:
             raise _failure(node, unit, number, context, error) from error
     return Unit(None, elements, unit.rows, unit.source, unit.splits)
 
 
-def _call(function: Callable[..., Any] | plan.Transform, arguments: tuple[Any, ...]) -> Any:
-    if hasattr(function, "apply"):  # A built-in transform after batch(): one batch is its rows.
-        return function.apply(arguments[0], np.zeros(0, np.uint64))
-    return function(*arguments)
+def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, context: StageContext) -> Tree:
+    """Runs a transform on all rows; where a picture fails, finds which one and says where it came from."""
+    try:
+        return _apply(transform, columns, seeds, context)
+    except ImageError as error:
+        for row in range(len(seeds)):
+            try:
+                transform.apply(rows_of(columns, row, row + 1), seeds[row : row + 1])
+            except ImageError as found:
+                source = unit.source if isinstance(unit.source, int) else int(unit.source[row])
+                raise ImageError(found.reason, context.locate(source, int(unit.rows[row]))) from error
+        raise
+
+
+def _transform_batch(transform: Any, batch: Tree, seed: np.uint64, context: StageContext) -> Tree:
+    rows = np.arange(length_of(batch), dtype=np.uint64)
+    return _apply(transform, batch, mix_each(int(seed), rows), context)
+
+
+def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext) -> Tree:
+    """Gives the transform memory that is used again, where it can tell beforehand how much it needs."""
+    known = getattr(transform, "static_output", None)
+    spec = known({name: _row_spec(column) for name, column in columns.items()}) if known is not None else None
+    if spec is None or context.pool is None:
+        return transform.apply(columns, seeds)
+    shape, dtype = spec
+    size = len(seeds) * math.prod(shape) * np.dtype(dtype).itemsize
+    out = context.pool.take(size).view(dtype).reshape(len(seeds), *shape)
+    return transform.apply(columns, seeds, out=out)
+
+
+def _row_spec(column: Any) -> tuple[tuple[int, ...] | None, Any]:
+    """Shape and dtype of a row, as transforms are told; no shape where rows differ."""
+    if isinstance(column, Bytes):
+        return (), bytes
+    if isinstance(column, np.ndarray) and not column.dtype.hasobject:
+        return column.shape[1:], column.dtype
+    return None, None
 
 
 def _failure(node: plan.Map, unit: Unit, number: int, context: StageContext, error: Exception) -> StageError:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wellfed.datasets import Image, Schema
 from wellfed.errors import PlanError
+from wellfed.image import Decode
 
 if TYPE_CHECKING:
-    from wellfed.datasets import Schema
     from wellfed.feed.mixing import UInt64s
 
 
@@ -32,11 +33,25 @@ class SelectColumns:
 
 @dataclass(frozen=True, slots=True)
 class DecodeSchema:
-    """From columns as they are stored to columns as the schema means them."""
+    """From columns as they are stored to columns as the schema means them; encoded pictures are left as they are."""
 
     schema: Schema
 
     def apply(self, columns: Mapping[str, Any], seeds: UInt64s) -> dict[str, Any]:
         """Decodes the rows of `columns`; `seeds` is not looked at."""
         del seeds
-        return self.schema.decode(columns)
+        encoded = {decode.column for decode in picture_decoders(self.schema)}
+        decoded = self.schema.decode(columns, [name for name in self.schema if name not in encoded])
+        return {name: columns[name] if name in encoded else decoded[name] for name in self.schema}
+
+
+def picture_decoders(schema: Schema) -> list[Decode]:
+    """The transforms that decode the encoded pictures of a schema: steps of their own, so that others join them."""
+    decoders = []
+    for name, kind in schema.items():
+        if isinstance(kind, Image) and kind.encoding_format != "raw":
+            channels: Any = kind.shape[2] if kind.shape[2] in (1, 3, 4) else 0
+            dtype: Any = kind.dtype.name
+            shape: Any = None if None in kind.shape else tuple(kind.shape)
+            decoders.append(Decode(name, channels=channels, dtype=dtype, shape=shape))
+    return decoders

@@ -70,7 +70,7 @@ def _run_array(work: PicturePass, pictures: Array, name: str, draws: _Draws, out
     try:
         _check_pixels(work, pictures, 4)
         rows, height, width, channels = pictures.shape
-        places = [_place(work, (height, width), draws, row) for row in range(rows)]
+        places = _places(work, (height, width), draws, rows)
         size = work.fixed_size(height, width) or (height, width)
         result = _allocate(work, rows, size, channels, pictures.dtype) if out is None else out
         _run_native(work, pictures, places, result)
@@ -96,12 +96,12 @@ def _run_rows(work: PicturePass, column: Any, name: str, draws: _Draws, out: Arr
                 if work.only_decodes:
                     result[row] = picture
                 else:
-                    _run_native(work, picture[None], [place], result[row : row + 1])
+                    _run_native(work, picture[None], np.array([place], np.int64), result[row : row + 1])
             elif work.only_decodes:
                 result[row] = picture
             else:
                 value = _allocate(work, 1, size, picture.shape[-1], picture.dtype)
-                _run_native(work, picture[None], [place], value)
+                _run_native(work, picture[None], np.array([place], np.int64), value)
                 result[row] = value[0]
         except ImageError as error:
             raise ImageError(error.reason, f'row {row} of column "{name}"') from error
@@ -163,17 +163,27 @@ def _place(work: PicturePass, size: Size, draws: _Draws, row: int) -> Place:
     return (*box, *resized, top, left, int(draws.flips is not None and draws.flips[row]))
 
 
+def _places(work: PicturePass, size: Size, draws: _Draws, rows: int) -> npt.NDArray[np.int64]:
+    """`_place` of all rows of one size, (rows, 9)."""
+    if draws.boxes is not None:
+        return np.array([_place(work, size, draws, row) for row in range(rows)], np.int64).reshape(rows, 9)
+    places = np.tile(np.array(_place(work, size, _Draws(None, None), 0), np.int64), (rows, 1))
+    if draws.flips is not None:
+        places[:, 8] = draws.flips
+    return places
+
+
 def _allocate(work: PicturePass, rows: int, size: Size, channels: int, dtype: np.dtype[Any]) -> Array:
     shape = (channels, *size) if work.planar else (*size, channels)
     return np.empty((rows, *shape), pixels.array_dtype(work.out_type(dtype.name)))
 
 
-def _run_native(work: PicturePass, pictures: Array, places: Sequence[Place], out: Array) -> None:
+def _run_native(work: PicturePass, pictures: Array, places: npt.NDArray[np.int64], out: Array) -> None:
     scaling = work.scaling
     scale, bias = (None, None) if scaling is None else scaling.factors(pictures.shape[3])
     pixels.run(
         pictures,
-        np.array(places, np.int64).reshape(-1, 9),
+        places,
         out,
         out_type=work.out_type(pictures.dtype.name),
         method=work.method,

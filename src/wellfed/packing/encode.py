@@ -17,7 +17,7 @@ from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.datasets import SkippedItem
 from wellfed.errors import EncodeError, ImageError, PackError, SourceError, WellfedError
-from wellfed.example import encode_example, encode_examples
+from wellfed.example import encode_examples
 from wellfed.packing.progress import Counters
 
 if TYPE_CHECKING:
@@ -92,13 +92,12 @@ class EncodedItems:
                 records.append(self._task.source.record(row))  # type: ignore[attr-defined]  # as_is says so
             except SourceError as error:
                 self._refuse(row, {}, error)
-        strings = Bytes.from_list(records)
-        return _native.frame_records(strings.data, strings.starts, strings.sizes), len(records)
+        return _frames(records), len(records)
 
     def _columns(self, start: int, stop: int) -> dict[str, Any] | None:
         """Returns many items' columns for the encoder; None where they have to be loaded one by one."""
         task = self._task
-        if not hasattr(task.source, "load_columns"):
+        if task.schema.records != "Example" or not hasattr(task.source, "load_columns"):
             return None
         try:
             columns = task.source.load_columns(start, stop)
@@ -124,8 +123,11 @@ class EncodedItems:
         """Encodes items together; one by one only where one of them does not fit, to tell which."""
         if not ready:
             return np.empty(0, np.uint8), 0
+        schema = self._task.schema
         try:
-            columns = self._task.schema.encode_rows(list(ready.values()))
+            if schema.records == "SequenceExample":
+                return _frames([schema.encode_record(item) for item in ready.values()]), len(ready)
+            columns = schema.encode_rows(list(ready.values()))
             return encode_examples(columns, framed=True).data, len(ready)
         except EncodeError:
             good = {row: item for row, item in ready.items() if self._fits(row, item)}
@@ -135,7 +137,7 @@ class EncodedItems:
 
     def _fits(self, row: int, item: dict[str, Any]) -> bool:
         try:
-            encode_example(self._task.schema.encode(item))
+            self._task.schema.encode_record(item)
         except EncodeError as error:
             self._refuse(row, item, error)
             return False
@@ -155,6 +157,11 @@ class EncodedItems:
 
     def _key(self, row: int) -> str:
         return self._task.source.listing().key(row)
+
+
+def _frames(records: list[bytes]) -> Framed:
+    strings = Bytes.from_list(records)
+    return _native.frame_records(strings.data, strings.starts, strings.sizes)
 
 
 def quarantine_name(key: str) -> str:

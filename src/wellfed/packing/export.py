@@ -26,7 +26,6 @@ from wellfed import image
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ByteString, ClassLabel, DatasetFolder, FeatureType, Image, Schema, Text, open_dataset
 from wellfed.errors import PackError
-from wellfed.example import parse_example
 from wellfed.io import TFRecordReader
 from wellfed.io.files import is_url
 from wellfed.packing.parquet import write_parquet
@@ -125,7 +124,7 @@ def _chosen(dataset: DatasetFolder, features: tuple[str, ...] | None) -> Schema:
     if unknown := [name for name in features if name not in dataset.schema]:
         have = ", ".join(dataset.schema)
         raise PackError(f"has no feature {unknown[0]!r}; it has {have}", dataset.folder)
-    return Schema({name: dataset.schema[name] for name in features})
+    return Schema({name: dataset.schema[name] for name in features}, dataset.schema.records)
 
 
 def _writer(to: str, schema: Schema, folder: str) -> Write:
@@ -148,7 +147,7 @@ def _rows(files: list[str], schema: Schema) -> Iterator[Row]:
     for file in files:
         records = iter(TFRecordReader(file))
         while batch := list(islice(records, _BATCH)):
-            columns = parse_example(batch, schema.features())
+            columns = schema.parse_stored(batch)
             names = [name for name, kind in schema.items() if not _is_encoded(kind)]
             values = {**columns, **schema.decode(columns, names)}
             yield from (

@@ -87,6 +87,7 @@ class Job:
             "items": len(self.listing),
             "listing": self.listing.fingerprint(),
             "schema": self.schema.to_json(),
+            "records": self.schema.records,
         }
 
     def task(self, number: int, out: str, on_error: OnError, counters: str) -> ShardTask:

@@ -176,8 +176,9 @@ class Packer:
 
     @property
     def _writes_tfds(self) -> bool:
-        # TensorFlow Datasets reads uncompressed shards only.
-        return self._job.options.layout == "tfds" and not self._job.options.compression
+        # TensorFlow Datasets reads uncompressed shards of Examples only.
+        plain = not self._job.options.compression and self._job.schema.records == "Example"
+        return self._job.options.layout == "tfds" and plain
 
     def _published(self) -> Manifest | None:
         """Takes up what an earlier run has finished; returns the manifest where it had written even that."""

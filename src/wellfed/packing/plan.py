@@ -2,7 +2,7 @@
 
     listing --hash of each key--> splits --keyed permutation--> shuffled --equal cuts--> shards
 
-An item's split depends on its own key alone, so it stays when others are added (docs/adr/0011). All of it is a pure
+An item's split depends on its own key alone, so it stays when others are added (docs/adr/0031). All of it is a pure
 function of the listing and the options; 8 bytes an item stay in memory.
 """
 
@@ -143,7 +143,7 @@ def _shard_count(name: str, rows: NDArray[np.int64], listing: Listing, options: 
 
 def record_overhead(schema: Schema) -> int:
     """Returns about how many bytes a record has beyond its item's content: framing, names, tags."""
-    return _FRAMING_BYTES + sum(len(name.encode()) + 14 for name in schema.features())
+    return _FRAMING_BYTES + sum(len(name.encode()) + 14 for name in schema)
 
 
 def _key(seed: int, split: str) -> int:

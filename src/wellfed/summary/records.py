@@ -11,7 +11,7 @@ import numpy as np
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ClassLabel, FeatureType, Image, Schema, Sequence
 from wellfed.errors import ImageError
-from wellfed.example import decode_example, parse_example
+from wellfed.example import decode_sequence_example
 from wellfed.image import image_info, sniff_format
 from wellfed.io import TFRecordReader
 from wellfed.summary.target import find_target
@@ -118,10 +118,12 @@ def view_record(file: str, record: int, payload: bytes, schema: Schema | None) -
       schema: Its types; None to go by the bytes.
     """
     if schema is None:
-        found = decode_example(payload)
-        features = tuple(_view(name, *_guess(values)) for name, values in sorted(found.items()))
+        # An Example is a SequenceExample without feature lists.
+        context, lists = decode_sequence_example(payload)
+        features = tuple(_view(name, *_guess(values)) for name, values in sorted(context.items()))
+        features += tuple(_view(name, None, [_guess(step)[1] for step in lists[name]]) for name in sorted(lists))
     else:
-        features = tuple(_view(name, kind, _decoded(name, kind, payload)) for name, kind in schema.items())
+        features = tuple(_view(name, kind, _decoded(name, schema, payload)) for name, kind in schema.items())
     return RecordView(file, record, len(payload), features)
 
 
@@ -131,9 +133,10 @@ def _records(files: list[str]) -> Iterator[tuple[str, int, bytes]]:
             yield file, number, payload
 
 
-def _decoded(name: str, kind: FeatureType, payload: bytes) -> Any:
+def _decoded(name: str, schema: Schema, payload: bytes) -> Any:
     """Returns one feature's value; a picture stays encoded."""
-    columns = parse_example([payload], kind.features(name))
+    kind = schema[name]
+    columns = schema.parse_stored([payload], [name])
     if isinstance(kind, Image) and kind.encoding_format != "raw":
         return columns[name][0]
     if isinstance(kind, Sequence) and isinstance(kind.feature, Image):

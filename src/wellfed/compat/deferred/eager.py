@@ -93,7 +93,7 @@ def as_value(value: Any, dtype: Any = None) -> Any:
         if dtype is not None and as_dtype(dtype).name != "string":
             raise TypeError(f"Expected {as_dtype(dtype).name}, but got {value!r} of type 'bytes'.")
         return value
-    array = np.asarray(value)
+    array = as_array(value)
     if array.dtype.kind in "SUO":
         return _strings(array)
     if dtype is None:
@@ -103,13 +103,22 @@ def as_value(value: Any, dtype: Any = None) -> Any:
     return as_numbers(array, as_dtype(dtype))
 
 
+def as_array(value: Any) -> Any:
+    """Gives an array of any value. NumPy would cut NULs off the ends of strings in lists; here they stay."""
+    if isinstance(value, list | tuple):
+        first = next(iter(leaves(value)), None)
+        if isinstance(first, bytes | str) or (isinstance(first, np.ndarray) and first.dtype.hasobject):
+            return np.array(value, object)
+    return np.asarray(value)
+
+
 def as_numbers(array: Any, dtype: DType) -> Any:
     """Gives an array in a dtype of the same or a wider kind; scalars where it has no dimensions."""
     array = np.asarray(array)
     wanted = dtype.dtype
     both_integers = array.dtype.kind in "iu" and wanted.kind in "iu"
     if array.size and not both_integers and not np.can_cast(array.dtype, wanted, "same_kind"):
-        raise TypeError(f"Expected {dtype.name}, but got {array.dtype} values such as {array.reshape(-1)[0]!r}.")
+        raise TypeError(f"Expected {dtype.name}, but got {array.dtype} values such as {array.reshape(-1)[0].item()!r}.")
     return array.astype(wanted, copy=False)[()]
 
 

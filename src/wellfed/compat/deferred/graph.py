@@ -290,7 +290,15 @@ def _pushed(stack: _Stack, item: Any) -> Iterator[Any]:
     try:
         yield item
     finally:
-        stack.items.remove(item)
+        _dropped(stack, item)
+
+
+def _dropped(stack: _Stack, item: Any) -> None:
+    """Takes the last of an item out, where it is in: a session that was closed inside its `with` is not."""
+    for at in reversed(range(len(stack.items))):
+        if stack.items[at] is item:
+            del stack.items[at]
+            return
 
 
 def get_default_graph() -> Graph:
@@ -315,8 +323,7 @@ def push_session(session: Any) -> None:
 
 def drop_session(session: Any) -> None:
     """Ends what `push_session` began."""
-    if session in _sessions.items:
-        _sessions.items.remove(session)
+    _dropped(_sessions, session)
 
 
 def get_default_session() -> Any:

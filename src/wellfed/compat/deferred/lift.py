@@ -108,7 +108,7 @@ def defer(
     """Makes the operation that calls a function in each run, and gives its tensor, or the list of its tensors."""
     args, kwargs = map_tree(plain, tuple(args)), map_tree(plain, kwargs)
     inputs = tuple(dict.fromkeys(leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, Tensor)))
-    known = static(*args, **kwargs) if static is not None else _tried(function, args, kwargs, inputs)
+    known = static(*args, **kwargs) if static is not None else _tried(function, args, kwargs, inputs, style)
     many = isinstance(known, list)
     call = Call(function, args, kwargs, style, many)
     bound = call.bind(inputs)
@@ -118,15 +118,22 @@ def defer(
     return list(op.outputs) if many else op.outputs[0]
 
 
-def _tried(function: Function, args: Any, kwargs: Any, inputs: tuple[Tensor, ...]) -> Any:
-    """Gives dtype and shape of the result of a call, or a list of them where it gives several."""
+def _tried(function: Function, args: Any, kwargs: Any, inputs: tuple[Tensor, ...], style: Any) -> Any:
+    """Gives dtype and shape of the result of a call, or a list of them where it gives several.
+
+    Raises:
+      TypeError: Operands of arithmetic do not fit each other, whatever their values.
+    """
     found = []
     for number in (2, 3):
         made_up = {tensor: _made_up(tensor, number) for tensor in inputs}
         try:
             with np.errstate(all="ignore"):
                 found.append(function(*_filled(args, made_up), **_filled(kwargs, made_up)))
-        except Exception:  # noqa: BLE001 -- made-up values may be refused: then the run alone knows.
+        except Exception as error:
+            if isinstance(error, TypeError) and style == "elementwise":
+                raise
+            # Made-up values may be refused: then the run alone knows.
             return inputs[0].dtype if inputs else np.float32, None
     ranks_known = all(tensor.shape.rank is not None for tensor in inputs)
     if isinstance(found[0], list | tuple):

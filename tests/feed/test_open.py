@@ -1,0 +1,146 @@
+"""Packed data sets as feeds: their schema, their splits, and pictures decoded in one pass with what follows."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import wellfed as wf
+from wellfed.errors import DatasetError, ImageError
+from wellfed.feed import plan
+from wellfed.feed.rewrite import rewrite
+
+
+def png(value, size=(6, 8)):
+    buffer = io.BytesIO()
+    Image.fromarray(np.full((*size, 3), value, np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Twenty pictures in two class folders; each shows its number."""
+    for number in range(20):
+        folder = tmp_path / "photos" / "ab"[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number:02d}.png").write_bytes(png(number * 10))
+    return tmp_path / "photos"
+
+
+@pytest.fixture
+def packed(tmp_path, folders):
+    wf.pack(wf.sources.ClassFolders(folders), tmp_path / "out", name="photos", split={"train": 0.5, "test": 0.5})
+    return tmp_path / "out"
+
+
+def everything(packed, **options):
+    return wf.open(packed, "train", **options).concatenate(wf.open(packed, "test", **options))
+
+
+def test_a_packed_data_set_gives_decoded_pictures_and_labels(packed):
+    (batch,) = everything(packed).batch(20)
+    numbers = batch["image"][:, 0, 0, 0] // 10
+
+    assert batch["image"].shape == (20, 6, 8, 3)
+    assert sorted(numbers.tolist()) == list(range(20))
+    assert (batch["label"] == numbers % 2).all()
+
+
+def test_without_decoding_the_stored_bytes_come(packed):
+    (batch,) = everything(packed, decode=False).batch(20)
+
+    assert sorted(batch["image"].to_list()) == sorted(png(number * 10) for number in range(20))
+
+
+def test_features_of_ones_own_replace_the_schema(packed):
+    element = next(iter(wf.open(packed, "train", features={"label": wf.FixedLenFeature([], np.int64)})))
+
+    assert list(element) == ["label"]
+
+
+def test_a_split_that_is_not_there_names_those_that_are(packed):
+    with pytest.raises(DatasetError, match=r"there is no split 'valid'. This data set has 'train', 'test'"):
+        wf.open(packed, "valid")
+
+
+def test_a_split_must_be_named_where_there_are_several(packed):
+    with pytest.raises(DatasetError, match=r"which split\? This data set has 'train', 'test'"):
+        wf.open(packed)
+
+
+def test_a_split_of_plain_files_is_refused(packed):
+    with pytest.raises(DatasetError, match="only the folder of a data set has splits"):
+        wf.open(str(packed / "photos-train*"), "train")
+
+
+def test_a_folder_that_is_no_data_set_is_refused(tmp_path):
+    with pytest.raises(DatasetError, match=str(tmp_path)):
+        wf.open(tmp_path)
+
+
+def test_neighbouring_transforms_of_one_column_become_one_step(packed):
+    dataset = wf.open(packed, "train").map(wf.image.Resize("image", (4, 4))).map(wf.image.Normalize("image"))
+    steps = [step for step in plan.walk(rewrite(dataset._node)) if isinstance(step, plan.Map)]
+
+    assert [type(step.function).__name__ for step in steps] == ["DecodeSchema", "Fused"]
+
+
+def test_one_step_gives_what_several_give(packed):
+    resize, normalize = wf.image.Resize("image", (4, 5)), wf.image.Normalize("image", dtype=np.float32)
+    (fused,) = everything(packed).map(resize).map(normalize).batch(20)
+    (plain,) = everything(packed).batch(20)
+    images = plain["image"][:, :4, :5].astype(np.float32) / 255  # Each picture has one colour.
+
+    assert fused["image"].dtype == np.float32
+    assert np.allclose(fused["image"], images, atol=1e-6)
+
+
+def test_a_random_crop_does_not_depend_on_threads(packed):
+    crop = wf.image.RandomResizedCrop("image", (4, 4), scale=(0.1, 0.5))
+
+    def run(threads, epoch):
+        dataset = wf.open(packed, "train").shuffle(seed=1).map(crop).batch(8).with_options(threads=threads)
+        return [b["image"].tolist() for b in dataset.epoch(epoch)]
+
+    assert run(1, 0) == run(3, 0)
+
+
+def test_transforms_after_batch_work_on_the_batch(packed):
+    (batch,) = everything(packed).batch(20).map(wf.image.Resize("image", (3, 3)))
+
+    assert batch["image"].shape == (20, 3, 3, 3)
+
+
+def test_batches_of_pictures_that_are_kept_do_not_change(packed):
+    dataset = everything(packed).map(wf.image.Resize("image", (64, 64))).batch(4).with_options(threads=3)
+    kept = [b["image"] for _ in range(4) for b in dataset]
+    firsts = [sorted((k[:, 0, 0, 0] // 10).tolist() for k in kept[i : i + 5]) for i in range(0, 20, 5)]
+
+    assert firsts[0] == firsts[1] == firsts[2] == firsts[3]
+
+
+def test_a_picture_that_cannot_be_decoded_names_file_and_record(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with wf.TFRecordWriter(path) as writer:
+        for number in range(10):
+            content = png(number) if number != 6 else png(number)[:60]
+            writer.write(wf.encode_example({"image": content}))
+    dataset = wf.TFRecordDataset(path, {"image": wf.FixedLenFeature([], bytes)}).map(wf.image.Decode("image"))
+
+    with pytest.raises(ImageError, match=r"a\.tfrecord: record 6: the PNG ends at byte 60"):
+        list(dataset.batch(4))
+
+
+def test_a_picture_that_cannot_be_decoded_can_be_replaced(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with wf.TFRecordWriter(path) as writer:
+        for number in range(10):
+            writer.write(wf.encode_example({"image": png(number) if number != 6 else b"no picture"}))
+    dataset = wf.TFRecordDataset(path, {"image": wf.FixedLenFeature([], bytes)}).map(wf.image.Decode("image"))
+    iterator = dataset.batch(5).with_options(on_error="replace").epoch(0)
+    got = [int(x) for b in iterator for x in b["image"][:, 0, 0, 0]]
+
+    assert len(got) == 10
+    assert 6 not in got
+    assert [row.position for row in iterator.stats().replaced] == [6]
