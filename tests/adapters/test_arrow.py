@@ -159,8 +159,7 @@ def test_polars_reads_a_feed(arrow, batches):
 def test_duckdb_queries_a_feed(arrow, batches):
     import duckdb
 
-    # One thread, ours: Python would keep an entry for each of DuckDB's own that asked for a batch.
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with duckdb.connect() as connection:
         found = connection.from_arrow(arrow.to_arrow(batches)).aggregate("sum(label), max(image[2][1])").fetchall()
 
     assert found == [(15, 22.0)]
