@@ -154,7 +154,7 @@ test-native: setup
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
-	$(PY) -m pytest tests --ignore=tests/parity
+	$(PY) -m pytest tests --ignore=tests/parity --ignore=tests/adapters --ignore=tests/partners
 	$(PY) -m pytest --doctest-modules src
 
 # The wheel is what is tested here, not the tree.
@@ -167,6 +167,10 @@ test-all: test-tfds test-partners ## The partners, each in an environment of its
 .PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed
 	.venvs/tfds/bin/python -m pytest tests/parity -m tfds
+
+.PHONY: test-partners
+test-partners: .venvs/partners/.wellfed
+	.venvs/partners/bin/python -m pytest tests/adapters tests/partners
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
