@@ -142,6 +142,8 @@ fix: setup ## Repair what a tool can repair.
 
 # --- Tests -------------------------------------------------------------------------------------------------------
 
+PARTNERS := arrow or clusters or jax or s3 or torch
+
 .PHONY: test test-native test-python test-tensorflow
 test: test-native test-python test-tensorflow ## What the package by itself promises: native, Python, parity with TensorFlow.
 
@@ -154,23 +156,21 @@ test-native: setup
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
-	$(PY) -m pytest tests --ignore=tests/parity --ignore=tests/adapters --ignore=tests/partners
+	$(PY) -m pytest tests -m "not (tensorflow or tfds or $(PARTNERS))"
 	$(PY) -m pytest --doctest-modules src
 
 # The wheel is what is tested here, not the tree.
 test-tensorflow: .venvs/tensorflow/.wellfed
-	.venvs/tensorflow/bin/python -m pytest tests/parity -m tensorflow
+	.venvs/tensorflow/bin/python -m pytest tests/parity tests/adapters -m tensorflow
 
-.PHONY: test-all
-test-all: test-tfds test-partners ## The partners, each in an environment of its own.
+.PHONY: test-all test-tfds test-partners
+test-all: test-tfds test-partners ## The partners: TensorFlow Datasets, Arrow, JAX, PyTorch, Dask, Ray, S3's protocol.
 
-.PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed
 	.venvs/tfds/bin/python -m pytest tests/parity -m tfds
 
-.PHONY: test-partners
 test-partners: .venvs/partners/.wellfed
-	.venvs/partners/bin/python -m pytest tests/adapters tests/partners
+	.venvs/partners/bin/python -m pytest tests/partners tests/adapters -m "$(PARTNERS)"
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
