@@ -154,8 +154,8 @@ test-native: setup
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
-	$(PY) -m pytest tests --ignore=tests/parity
-	$(PY) -m pytest --doctest-modules src
+	$(PY) -m pytest tests --ignore=tests/parity -m "not arrow and not jax and not torch"
+	$(PY) -m pytest --doctest-modules src --ignore=src/wellfed/adapters
 
 # The wheel is what is tested here, not the tree.
 test-tensorflow: .venvs/tensorflow/.wellfed
@@ -167,6 +167,13 @@ test-all: test-tfds test-partners ## The partners, each in an environment of its
 .PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed
 	.venvs/tfds/bin/python -m pytest tests/parity -m tfds
+
+# One process for each library: DataLoader forks, and JAX's and Polars' threads must not be there when it does. The
+# doctests of adapters/tensorflow.py are left out where TensorFlow is not installed; tests/parity has its tests.
+.PHONY: test-partners
+test-partners: .venvs/partners/.wellfed
+	for library in arrow jax torch; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
+	.venvs/partners/bin/python -m pytest --doctest-modules --doctest-ignore-import-errors --pyargs wellfed.adapters
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
