@@ -154,7 +154,7 @@ test-native: setup
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
-	$(PY) -m pytest tests --ignore=tests/parity -m "not arrow and not jax and not torch"
+	$(PY) -m pytest tests --ignore=tests/parity --ignore=tests/adapters --ignore=tests/partners
 	$(PY) -m pytest --doctest-modules src --ignore=src/wellfed/adapters
 
 # The wheel is what is tested here, not the tree.
@@ -172,6 +172,7 @@ test-tfds: .venvs/tfds/.wellfed
 # doctests of adapters/tensorflow.py are left out where TensorFlow is not installed; tests/parity has its tests.
 .PHONY: test-partners
 test-partners: .venvs/partners/.wellfed
+	.venvs/partners/bin/python -m pytest tests/partners
 	for library in arrow jax torch; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
 	.venvs/partners/bin/python -m pytest --doctest-modules --doctest-ignore-import-errors --pyargs wellfed.adapters
 

@@ -32,7 +32,7 @@ def _note_write(path: object) -> None:
     if not isinstance(path, str | bytes | os.PathLike):
         return
     name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 -- Path would run this hook again.
-    if not name.startswith(ALLOWED_ROOTS) and not any(part in name for part in ALLOWED_PARTS):
+    if not f"{name}/".startswith(ALLOWED_ROOTS) and not any(part in name for part in ALLOWED_PARTS):
         _written.append(name)
 
 

@@ -296,12 +296,10 @@ def ones_like(input: Any, dtype: Any = None) -> Any:
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> Any:
     """Gives the numbers from `start` (0 where only one is given) up to `limit`, in steps of `delta`."""
     start, limit = (0, start) if limit is None else (start, limit)
-    numbers = np.arange(start, limit, delta)
-    return numbers.astype(as_dtype(dtype).dtype) if dtype is not None else as_value(numbers.tolist(), _kind(numbers))
-
-
-def _kind(numbers: Any) -> Any:
-    return int32 if numbers.dtype.kind == "i" else float32
+    typed = [np.asarray(n).dtype for n in (start, limit, delta) if isinstance(n, np.generic | np.ndarray)]
+    python = [np.asarray(as_value(n)).dtype for n in (start, limit, delta)]
+    kind = as_dtype(dtype).dtype if dtype is not None else np.result_type(*(typed or python))
+    return np.arange(start, limit, delta).astype(kind)
 
 
 @lifted
