@@ -192,8 +192,10 @@ fuzz: setup ## Run each fuzz target for TIME=60 seconds under ASan and UBSan.
 	echo "fuzz: $${#targets[@]} targets, $(TIME) s each"
 
 .PHONY: soak
-soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; nothing may grow.
+soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; queues and programs again and again.
 	$(PY) scripts/soak.py --seconds $(TIME)
+	$(PY) tests/soak/queues_soak.py --runs 200
+	$(PY) tests/soak/compat_soak.py --rounds 50
 
 # --- The rest ----------------------------------------------------------------------------------------------------
 
