@@ -154,19 +154,25 @@ test-native: setup
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
 test-python: setup
-	$(PY) -m pytest tests --ignore=tests/parity
-	$(PY) -m pytest --doctest-modules src
+	$(PY) -m pytest tests --ignore=tests/parity --ignore=tests/adapters --ignore=tests/partners
+	$(PY) -m pytest --doctest-modules src --ignore=src/wellfed/adapters
 
 # The wheel is what is tested here, not the tree.
 test-tensorflow: .venvs/tensorflow/.wellfed
 	.venvs/tensorflow/bin/python -m pytest tests/parity -m tensorflow
 
-.PHONY: test-all
-test-all: test-tfds ## The partners, each in an environment of its own.
+.PHONY: test-all test-tfds test-partners
+test-all: test-tfds test-partners ## The partners: TensorFlow Datasets, Arrow, JAX, PyTorch, Dask, Ray, S3's protocol.
 
-.PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed
 	.venvs/tfds/bin/python -m pytest tests/parity -m tfds
+
+# One process for each library: DataLoader forks, and JAX's and Polars' threads must not be there when it does. The
+# doctests of adapters/tensorflow.py are left out where TensorFlow is not installed; tests/parity has its tests.
+test-partners: .venvs/partners/.wellfed
+	.venvs/partners/bin/python -m pytest tests/partners
+	for library in arrow jax torch; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
+	.venvs/partners/bin/python -m pytest --doctest-modules --doctest-ignore-import-errors --pyargs wellfed.adapters
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.
@@ -186,8 +192,10 @@ fuzz: setup ## Run each fuzz target for TIME=60 seconds under ASan and UBSan.
 	echo "fuzz: $${#targets[@]} targets, $(TIME) s each"
 
 .PHONY: soak
-soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; nothing may grow.
+soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; queues and programs again and again.
 	$(PY) scripts/soak.py --seconds $(TIME)
+	$(PY) tests/soak/queues_soak.py --runs 200
+	$(PY) tests/soak/compat_soak.py --rounds 50
 
 # --- The rest ----------------------------------------------------------------------------------------------------
 

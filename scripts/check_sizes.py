@@ -24,7 +24,10 @@ TEST_FILE_LINES = 600
 FUNCTION_LINES = 40
 
 # Files that may have up to 600 lines, each with its reason.
-LONGER: dict[str, str] = {"src/wellfed/errors.py": "one tree in one place, drawn at its top"}
+LONGER: dict[str, str] = {
+    "src/wellfed/errors.py": "one tree in one place, drawn at its top",
+    "src/wellfed/compat/__init__.py": "lists every name of TensorFlow's that there is, and holds no logic",
+}
 LONGER_LINES = 600
 
 # A function at the left margin, as clang-format leaves it: a head with parameters that ends in "{", and a "}" that

@@ -32,7 +32,7 @@ def _note_write(path: object) -> None:
     if not isinstance(path, str | bytes | os.PathLike):
         return
     name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 -- Path would run this hook again.
-    if not name.startswith(ALLOWED_ROOTS) and not any(part in name for part in ALLOWED_PARTS):
+    if not f"{name}/".startswith(ALLOWED_ROOTS) and not any(part in name for part in ALLOWED_PARTS):
         _written.append(name)
 
 
@@ -64,6 +64,8 @@ def _no_thread_left():
     before = set(threading.enumerate())
     yield
     left = {thread for thread in threading.enumerate() if thread.name not in KEPT_THREADS} - before
+    # The entries of native threads that called Python once, such as TensorFlow's; Python can neither end nor join them.
+    left = {thread for thread in left if not isinstance(thread, threading._DummyThread)}
     if left:
         gc.collect()
     for thread in left:

@@ -220,6 +220,13 @@ def test_a_filter_with_enqueue_many_may_say_it_of_each(form):
     assert flat(b["x"] if isinstance(b, dict) else b for b in batches) == [0, 2, 4, 6, 8, 10]
 
 
+def test_filtered_strings_keep_every_byte():
+    once = iter([[b"a\0", b"b\0"]])
+    stream = maybe_batch(lambda: [next(once)], lambda element: [False, True], 1, enqueue_many=True)
+
+    assert drain(stream)[0].tolist() == [b"b\0"]
+
+
 @pytest.mark.parametrize(
     ("many", "keep", "message"),
     [

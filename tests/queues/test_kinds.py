@@ -11,7 +11,7 @@ import pytest
 
 from wellfed.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
 from wellfed.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
-from wellfed.queues.engine import Take
+from wellfed.queues.engine import PutMany, Take
 
 ONE_OF_EACH = [
     lambda: FIFOQueue(4, np.int64, shapes=[[]]),
@@ -143,6 +143,27 @@ def test_an_element_shares_no_memory_with_what_the_caller_put_in(make):
     mine[:] = 0
 
     assert queue.dequeue().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("capacity", [4, 1], ids=["at once", "waiting"])
+@pytest.mark.parametrize("shape", [[], [600]])
+def test_a_batch_shares_no_memory_with_what_the_caller_put_in(capacity, shape):
+    queue, mine = FIFOQueue(capacity, np.int64, shapes=[shape]), np.ones((2, *shape), np.int64)
+    producer = threading.Thread(target=lambda: (queue.enqueue_many([mine]), mine.fill(0)))
+    producer.start()
+
+    got = queue.dequeue_many(2)
+    producer.join()
+
+    assert got.min() == 1
+
+
+def test_what_waits_in_an_enqueue_many_is_a_copy():
+    engine, mine = FIFOQueue(1, np.int64, shapes=[[]])._engine, np.array([1, 2])
+    engine.begin_put(PutMany((mine,)))
+    mine[:] = 0
+
+    assert engine.take_many(2, None)[0].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("shape", [[2], [600]])

@@ -119,6 +119,12 @@ def test_slices_of_all_arrays_stay_together():
     assert all(label == b"label %d" % (image[0] // 2) for image, label in got)
 
 
+def test_strings_keep_every_byte():
+    (got,) = drain(slice_input_producer([[b"a\0"]], num_epochs=1))
+
+    assert got == (b"a\0",)
+
+
 def test_a_slice_is_a_copy():
     images = np.zeros((2, 3))
     (image,) = drain(slice_input_producer([images], num_epochs=1))[0]

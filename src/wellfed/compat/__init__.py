@@ -38,6 +38,7 @@ from wellfed.compat.arrays import (
     concat,
     constant,
     convert_to_tensor,
+    ensure_shape,
     expand_dims,
     fill,
     gather,
@@ -221,6 +222,7 @@ from wellfed.compat.state import (
 )
 from wellfed.compat.state import tuple_ as tuple
 from wellfed.compat.strings import as_string, string_join, string_split, string_to_number, substr
+from wellfed.compat.tracing import TensorSpec
 
 newaxis = None
 __getattr__ = _functools.partial(_refuse, "")
@@ -255,6 +257,7 @@ __all__ = [
     "TFRecordReader",
     "Tensor",
     "TensorShape",
+    "TensorSpec",
     "TextLineReader",
     "VarLenFeature",
     "Variable",
@@ -292,6 +295,7 @@ __all__ = [
     "double",
     "enable_eager_execution",
     "enable_v2_behavior",
+    "ensure_shape",
     "equal",
     "executing_eagerly",
     "exp",

@@ -16,6 +16,7 @@ from wellfed.compat.deferred.dtypes import bool as bool_type
 from wellfed.compat.deferred.eager import as_value, eager, is_deferred, plain
 from wellfed.compat.deferred.graph import Tensor
 from wellfed.compat.deferred.lift import Call, lifted
+from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.deferred.sparse import SparseTensor
 from wellfed.compat.deferred.sparse import to_dense as sparse_parts_to_dense
 
@@ -117,6 +118,21 @@ def _reshape_rows(call: Call, inputs: tuple[Tensor, ...], columns: Any, count: i
 def reshape(tensor: Any, shape: Any) -> Any:
     """Gives the same values in another shape; one size may be -1."""
     return np.reshape(as_value(tensor), _sizes(shape))[()]
+
+
+def _ensured_static(x: Any, shape: Any) -> Any:
+    return x.dtype, x.shape.merge_with(shape)
+
+
+@lifted(static=_ensured_static)
+def ensure_shape(x: Any, shape: Any) -> Any:
+    """Gives a value as it is, and checks its shape in the run.
+
+    Raises:
+      ValueError: It has another.
+    """
+    TensorShape(np.shape(as_value(x))).assert_is_compatible_with(shape)
+    return as_value(x)
 
 
 @lifted
@@ -296,12 +312,10 @@ def ones_like(input: Any, dtype: Any = None) -> Any:
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> Any:
     """Gives the numbers from `start` (0 where only one is given) up to `limit`, in steps of `delta`."""
     start, limit = (0, start) if limit is None else (start, limit)
-    numbers = np.arange(start, limit, delta)
-    return numbers.astype(as_dtype(dtype).dtype) if dtype is not None else as_value(numbers.tolist(), _kind(numbers))
-
-
-def _kind(numbers: Any) -> Any:
-    return int32 if numbers.dtype.kind == "i" else float32
+    typed = [np.asarray(n).dtype for n in (start, limit, delta) if isinstance(n, np.generic | np.ndarray)]
+    python = [np.asarray(as_value(n)).dtype for n in (start, limit, delta)]
+    kind = as_dtype(dtype).dtype if dtype is not None else np.result_type(*(typed or python))
+    return np.arange(start, limit, delta).astype(kind)
 
 
 @lifted

@@ -11,7 +11,7 @@ from wellfed.columns import Bytes
 from wellfed.compat.deferred.eager import eager, leaves, map_tree
 from wellfed.compat.deferred.graph import Operation
 from wellfed.compat.deferred.session import Run, op_error
-from wellfed.errors import InvalidArgumentError, OpError, OutOfRangeError, StageError, WellfedError
+from wellfed.errors import InvalidArgumentError, OpError, OutOfRangeError, StageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def guarded(step: Callable[[], Any]) -> Any:
         if isinstance(cause, OpError):
             raise cause from error
         raise op_error(cause, str(error)) from error
-    except (WellfedError, OSError) as error:
+    except Exception as error:
         raise op_error(error, "IteratorGetNext") from error
 
 

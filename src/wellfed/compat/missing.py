@@ -23,6 +23,8 @@ INSTEAD = {
     "get_variable": "tf.Variable(value) is kept for counters; models' variables belong to your framework",
     "summary": "wellfed.summary and Dataset.stats say what an input pipeline does",
     "saved_model": _MODELS,
+    "Print": "tf.py_func(print, [x], [])",
+    "print": "tf.py_func(print, [x], [])",
     "while_loop": "a Python loop over Session.run, or a function given to tf.data's map",
     "scan": "Dataset.scan of wellfed.feed",
     "lookup": "a dict, in tf.py_func or in a function given to Dataset.map",

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed import errors
-from wellfed.compat.arrays import constant, identity
+from wellfed.compat.arrays import constant, identity, stack
 from wellfed.compat.deferred.dtypes import as_dtype
-from wellfed.compat.deferred.eager import as_value, eager, leaves, map_tree, plain
+from wellfed.compat.deferred.eager import as_array, as_value, eager, is_deferred, leaves, map_tree, plain
 from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
 from wellfed.compat.deferred.session import Run, op_error
 from wellfed.compat.deferred.shapes import TensorShape
@@ -28,6 +28,9 @@ def deferred(value: Any, dtype: Any = None) -> Tensor:
     """Gives a tensor as it is, and a tensor of any other value."""
     if isinstance(value, Tensor):
         return value
+    if is_deferred(value):  # A list that holds tensors.
+        joined: Tensor = stack(value)
+        return joined
     fixed = plain(constant(value, dtype))
     if isinstance(fixed, np.ndarray):
         fixed.flags.writeable = False  # Many runs will give it away.
@@ -254,7 +257,7 @@ def _function(call: Callable[..., Any], inp: Sequence[Any], kinds: Any, name: st
 def _result(op: Operation, where: str, value: Any, dtype: Any) -> Any:
     """Gives a function's value in the dtype that was promised; another one is an error, as in TensorFlow."""
     value = plain(value)
-    found = as_value(value) if isinstance(value, str | bytes) else np.asarray(value)
+    found = as_value(value) if isinstance(value, str | bytes) else as_array(value)
     if isinstance(found, np.ndarray) and found.dtype.kind in "SUO":
         found = as_value(found)
     kind = as_dtype("string" if isinstance(found, bytes) else found.dtype)

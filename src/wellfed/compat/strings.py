@@ -15,6 +15,7 @@ from wellfed.compat.deferred.graph import Operation
 from wellfed.compat.deferred.lift import lifted
 from wellfed.compat.deferred.sparse import SparseTensor
 from wellfed.compat.missing import refuse
+from wellfed.compat.state import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +138,7 @@ def string_split(source: Any, delimiter: str = " ", skip_empty: bool = True, nam
 
     if not is_deferred(source):
         return SparseTensor(*parts(np.asarray(as_value(source, string))))
-    tensor = source
+    tensor = deferred(source)
     outputs = [("int64", [None, 2]), (string, [None]), ("int64", [2])]
     return SparseTensor(*Operation("StringSplit", [tensor], outputs, lambda _, texts: parts(texts), name).outputs)
 

@@ -362,7 +362,12 @@ def kept(name: str, element: Any, keep: Any, *, many: bool) -> Any:
         due = "one truth, or a vector of them" if many else "one truth: a vector needs enqueue_many"
         raise InvalidArgumentError(None, name, f"keep_input must be {due}, got shape {mask.shape}")
     if isinstance(element, Mapping):
-        return {key: np.asarray(column)[mask] for key, column in element.items()}
+        return {key: _masked(column, mask) for key, column in element.items()}
     if isinstance(element, list | tuple):
-        return [np.asarray(column)[mask] for column in element]
-    return np.asarray(element)[mask]
+        return [_masked(column, mask) for column in element]
+    return _masked(element, mask)
+
+
+def _masked(column: Any, mask: Any) -> Any:
+    array = np.asarray(column)
+    return (np.array(column, object) if array.dtype.kind in "SU" else array)[mask]  # NumPy cuts NULs off its strings.

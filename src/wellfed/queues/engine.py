@@ -94,13 +94,14 @@ class PutOne(Attempt):
 
 
 class PutMany(Attempt):
-    """Rows that go in one after the other as room appears; those that are in stay in."""
+    """Rows that go in one after the other as room appears; those that are in stay in. Keeps copies of them."""
 
     what = "enqueue_many"
 
     def __init__(self, columns: Columns) -> None:
         super().__init__()
-        self._columns, self._at, self._stop = columns, 0, len(columns[0])
+        self._columns = tuple([column.copy() for column in columns])  # The caller may write to its own afterwards.
+        self._at, self._stop = 0, len(columns[0])
 
     def act(self, engine: QueueEngine) -> str:
         if engine.closed:
@@ -207,8 +208,21 @@ class QueueEngine:
 
     def put_many(self, columns: Columns, timeout: float | None) -> None:
         """Puts rows in one after the other; waits while the queue is full. No rows are no work, even when closed."""
-        if len(columns[0]):
-            self.end(self.begin_put(PutMany(columns)), timeout)
+        count = len(columns[0])
+        if count == 0:
+            return
+        if self._forks != _forks:
+            self._refuse_fork()
+        with self.lock:
+            storage = self.storage
+            if not self._puts and not self.closed and storage.size + count <= self.capacity:
+                storage.put_many(columns, 0, count)
+                if self._takes:
+                    self._serve()
+                return
+            attempt = PutMany(columns)
+            self._join(self._puts, attempt)
+        self.end(attempt, timeout)
 
     def take(self, timeout: float | None) -> Row:
         """Takes one row out; waits until there is one."""
@@ -228,8 +242,16 @@ class QueueEngine:
 
     def take_many(self, count: int, timeout: float | None, *, up_to: bool = False) -> Columns:
         """Takes rows out as they come until there are `count`, or all there will be where `up_to`."""
-        attempt = Take(count, up_to=up_to)
-        self.begin_take(attempt)
+        if self._forks != _forks:
+            self._refuse_fork()
+        with self.lock:
+            if not self._takes and self.available() >= count:
+                part = self.storage.take_many(count)
+                if self._puts:
+                    self._serve()
+                return self.storage.join([part])
+            attempt = Take(count, up_to=up_to)
+            self._join(self._takes, attempt)
         self.end(attempt, timeout)
         return self.storage.join(attempt.parts)
 

@@ -214,7 +214,7 @@ def slice_input_producer(
 def _rows(values: Any) -> npt.NDArray[Any]:
     array = np.asarray(values)
     if as_dtype(array.dtype) == BYTES:
-        array = as_array("a producer's row", array, BYTES, None)
+        array = as_array("a producer's row", values, BYTES, None)  # Not of `array`: NumPy cuts NULs off its strings.
     if array.ndim == 0:
         raise ValueError(f"a producer needs rows along axis 0, got the single value {values!r}")
     return array

@@ -49,6 +49,10 @@ class ElementSpec:
             _converter(f"component {i} of {queue}", dtype, shape)
             for i, (dtype, shape) in enumerate(zip(self.dtypes, self.shapes, strict=True))
         )
+        self._columns = tuple(
+            (f"component {i} of {queue}", dtype, None if shape is None else (None, *shape))
+            for i, (dtype, shape) in enumerate(zip(self.dtypes, self.shapes, strict=True))
+        )
         self._only = self._convert[0] if self._size == 1 and self.names is None else None
 
     def row(self, element: Any) -> Row:
@@ -59,17 +63,19 @@ class ElementSpec:
         return tuple([convert(value) for convert, value in zip(self._convert, values, strict=True)])
 
     def columns(self, elements: Any) -> Columns:
-        """Gives many elements as columns that share no memory with them.
+        """Gives many elements as columns, which may be the caller's own arrays: what keeps them has to copy them.
 
         Raises:
           InvalidArgumentError: The components differ in their number of rows.
         """
         columns = tuple(
-            as_array(f"component {i} of {self.queue}", value, dtype, None if shape is None else (None, *shape))
-            for i, (value, dtype, shape) in enumerate(zip(self.values(elements), self.dtypes, self.shapes, strict=True))
+            [
+                as_array(where, value, dtype, shape, copy=False)
+                for value, (where, dtype, shape) in zip(self.values(elements), self._columns, strict=True)
+            ]
         )
-        sizes = [len(column) if column.ndim else -1 for column in columns]
-        if min(sizes) < 0 or len(set(sizes)) > 1:
+        rows = columns[0].shape[:1]
+        if not rows or any(column.shape[:1] != rows for column in columns):
             reason = f"enqueue_many needs components of one number of rows, got shapes {[c.shape for c in columns]}"
             raise InvalidArgumentError(None, self.queue, f"{self.queue}: {reason}")
         return columns
@@ -168,9 +174,14 @@ def _value(array: npt.NDArray[Any]) -> Any:
     return array if array.ndim else array[()]
 
 
-def as_array(where: str, value: Any, dtype: np.dtype[Any], shape: Shape | None) -> npt.NDArray[Any]:
-    """Gives a fresh array of the dtype; checks that nothing is lost and that the shape fits."""
-    array = _strings(where, value) if dtype == BYTES else _numbers(where, value, dtype)
+def as_array(
+    where: str, value: Any, dtype: np.dtype[Any], shape: Shape | None, *, copy: bool = True
+) -> npt.NDArray[Any]:
+    """Gives an array of the dtype, a fresh one with `copy`; checks that nothing is lost and that the shape fits."""
+    if type(value) is np.ndarray and value.dtype == dtype and dtype != BYTES:
+        array = np.array(value, order="C") if copy else value
+    else:
+        array = _strings(where, value) if dtype == BYTES else _numbers(where, value, dtype)
     if shape is not None and array.shape != shape and not _fits(array.shape, shape):
         raise InvalidArgumentError(
             None, where, f"Shape mismatch in {where}: expected {_show(shape)}, got {_show(array.shape)}"

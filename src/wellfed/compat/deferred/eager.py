@@ -93,7 +93,7 @@ def as_value(value: Any, dtype: Any = None) -> Any:
         if dtype is not None and as_dtype(dtype).name != "string":
             raise TypeError(f"Expected {as_dtype(dtype).name}, but got {value!r} of type 'bytes'.")
         return value
-    array = np.asarray(value)
+    array = as_array(value)
     if array.dtype.kind in "SUO":
         return _strings(array)
     if dtype is None:
@@ -101,6 +101,15 @@ def as_value(value: Any, dtype: Any = None) -> Any:
             return value
         return array.astype(_python_default(array))[()]
     return as_numbers(array, as_dtype(dtype))
+
+
+def as_array(value: Any) -> Any:
+    """Gives an array of any value. NumPy would cut NULs off the ends of strings in lists; here they stay."""
+    if isinstance(value, list | tuple):
+        first = next(iter(leaves(value)), None)
+        if isinstance(first, bytes | str) or (isinstance(first, np.ndarray) and first.dtype.hasobject):
+            return np.array(value, object)
+    return np.asarray(value)
 
 
 def as_numbers(array: Any, dtype: DType) -> Any:
