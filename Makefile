@@ -162,7 +162,7 @@ test-tensorflow: .venvs/tensorflow/.wellfed
 	.venvs/tensorflow/bin/python -m pytest tests/parity -m tensorflow
 
 .PHONY: test-all
-test-all: test-tfds ## The partners, each in an environment of its own.
+test-all: test-tfds test-partners ## The partners, each in an environment of its own.
 
 .PHONY: test-tfds
 test-tfds: .venvs/tfds/.wellfed

@@ -20,6 +20,13 @@ namespace wellfed {
 size_t ReadFiles(const std::string& folder, std::span<const uint8_t> names, std::span<const int64_t> starts,
                  std::span<const int64_t> sizes, std::span<uint8_t> out);
 
+// Reads the first `head` bytes of file i, named as above, into `heads` from i * head on, zeros behind a
+// shorter file; and its size into `sizes`, -1 where it is no regular file or cannot be read. REQUIRES:
+// starts.size() == sizes.size() + 1, ascending, inside `names`; heads.size() >= sizes.size() * head.
+// Thread-safe.
+void ReadHeads(const std::string& folder, std::span<const uint8_t> names, std::span<const int64_t> starts,
+               size_t head, std::span<uint8_t> heads, std::span<int64_t> sizes);
+
 }  // namespace wellfed
 
 #endif  // _WIN32

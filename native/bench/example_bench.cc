@@ -89,6 +89,21 @@ void Report(const char* name, const char* what, size_t rows, uint64_t bytes, dou
               static_cast<double>(bytes) / seconds * 1e-9);
 }
 
+void BenchScan(const char* name, size_t rows, const GrowingArray<uint8_t>& data,
+               const GrowingArray<int64_t>& sizes) {
+  const double scan = Seconds([&] {
+    wellfed::ExampleScanner scanner;
+    uint64_t offset = 0;
+    const uint8_t* record = data.data();
+    for (size_t row = 0; row < rows; ++row) {
+      scanner.Add({record, static_cast<size_t>(sizes[row])}, &offset);
+      record += sizes[row];
+    }
+    return scanner.records();
+  });
+  Report(name, "scan", rows, data.size(), scan);
+}
+
 void Bench(const char* name, const Table& table) {
   GrowingArray<uint8_t> data;
   GrowingArray<int64_t> sizes;
@@ -118,17 +133,7 @@ void Bench(const char* name, const Table& table) {
     return static_cast<uint64_t>(error.status);
   });
   Report(name, "parse", table.rows, data.size(), parse);
-  const double scan = Seconds([&] {
-    wellfed::ExampleScanner scanner;
-    uint64_t offset = 0;
-    const uint8_t* record = data.data();
-    for (size_t row = 0; row < table.rows; ++row) {
-      scanner.Add({record, static_cast<size_t>(sizes[row])}, &offset);
-      record += sizes[row];
-    }
-    return scanner.records();
-  });
-  Report(name, "scan", table.rows, data.size(), scan);
+  BenchScan(name, table.rows, data, sizes);
 }
 
 }  // namespace

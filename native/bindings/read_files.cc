@@ -21,21 +21,35 @@ namespace {
 using wellfed::ArrayIn;
 using wellfed::ArrayOut;
 
+constexpr size_t kMostHeadBytes = 65536;
+
+using Names = std::span<const int64_t>;
+
+// Throws unless `starts` are the ascending ends of `count` names inside the buffer.
+Names CheckNames(const wellfed::Buffer& names, const ArrayIn<int64_t>& starts, size_t count) {
+  const Names begin(starts.data(), starts.size());
+  if (begin.size() != count + 1) {
+    throw std::invalid_argument("starts must have one entry more than there are files, got " +
+                                std::to_string(begin.size()) + " for " + std::to_string(count));
+  }
+  for (size_t i = 0; i < begin.size(); ++i) {
+    const int64_t before = i == 0 ? 0 : begin[i - 1];
+    if (begin[i] < before || static_cast<uint64_t>(begin[i]) > names.span().size()) {
+      throw std::invalid_argument("starts[" + std::to_string(i) +
+                                  "] is out of range: " + std::to_string(begin[i]));
+    }
+  }
+  return begin;
+}
+
 std::pair<ArrayOut<uint8_t>, size_t> ReadFiles(nb::bytes folder, const wellfed::Buffer& names,
                                                ArrayIn<int64_t> starts, ArrayIn<int64_t> sizes) {
-  const std::span<const int64_t> begin(starts.data(), starts.size()), size(sizes.data(), sizes.size());
-  if (begin.size() != size.size() + 1) {
-    throw std::invalid_argument("starts must have one entry more than sizes, got " +
-                                std::to_string(begin.size()) + " and " + std::to_string(size.size()));
-  }
-  uint64_t total = 0, before = static_cast<uint64_t>(begin[0]);
+  const std::span<const int64_t> size(sizes.data(), sizes.size());
+  const Names begin = CheckNames(names, starts, size.size());
+  uint64_t total = 0;
   for (size_t i = 0; i < size.size(); ++i) {
-    const auto end = static_cast<uint64_t>(begin[i + 1]);
-    if (size[i] < 0 || end < before || end > names.span().size()) {
-      throw std::invalid_argument("name or size of file " + std::to_string(i) + " is out of range");
-    }
+    if (size[i] < 0) throw std::invalid_argument("sizes[" + std::to_string(i) + "] is out of range");
     total += static_cast<uint64_t>(size[i]);
-    before = end;
   }
   const std::string root(folder.c_str(), folder.size());
   std::vector<uint8_t> content;
@@ -49,6 +63,23 @@ std::pair<ArrayOut<uint8_t>, size_t> ReadFiles(nb::bytes folder, const wellfed::
   return {wellfed::ToArray(std::move(content)), read};
 }
 
+std::pair<ArrayOut<uint8_t>, ArrayOut<int64_t>> ReadHeads(nb::bytes folder, const wellfed::Buffer& names,
+                                                          ArrayIn<int64_t> starts, size_t head) {
+  const size_t count = starts.size() == 0 ? 0 : starts.size() - 1;
+  const Names begin = CheckNames(names, starts, count);
+  if (head > kMostHeadBytes) throw std::invalid_argument("head must be at most 65536 bytes");
+  const std::string root(folder.c_str(), folder.size());
+  std::vector<uint8_t> heads;
+  std::vector<int64_t> sizes;
+  {
+    nb::gil_scoped_release released;
+    heads.resize(count * head);
+    sizes.resize(count);
+    wellfed::ReadHeads(root, names.span(), begin, head, heads, sizes);
+  }
+  return {wellfed::ToArray(std::move(heads)), wellfed::ToArray(std::move(sizes))};
+}
+
 }  // namespace
 
 void BindReadFiles(nb::module_& m) {
@@ -60,6 +91,12 @@ void BindReadFiles(nb::module_& m) {
       "each,\n"
       "into one array. Returns it, and how many were read before the first that could not be or had another "
       "size.");
+  m.def("read_heads", &ReadHeads, nb::arg("folder"), nb::arg("names"), nb::arg("starts").noconvert(),
+        nb::arg("head"),
+        "The first `head` bytes of each file, named as in read_files, end to end with zeros behind shorter "
+        "ones; and "
+        "each\n"
+        "file's size, -1 where it is no regular file or cannot be read.");
 }
 
 #else

@@ -76,6 +76,21 @@ TEST(AMissingFileEndsTheReading) {
   EXPECT_EQ(Read(folder, {5, 3}).second, 1u);
 }
 
+TEST(HeadsAreFilledWithZeros) {
+  const Folder folder;
+  folder.Write("a", "long enough");
+  folder.Write("b", "x");
+  std::filesystem::create_directory(folder.path() + "/c");
+  const std::string names = "abcd";
+  std::vector<uint8_t> heads(4 * 4, 'z');
+  std::vector<int64_t> sizes(4);
+  const std::vector<int64_t> starts = {0, 1, 2, 3, 4};
+  ReadHeads(folder.path(), {reinterpret_cast<const uint8_t*>(names.data()), names.size()}, starts, 4, heads,
+            sizes);
+  EXPECT_EQ(std::string(heads.begin(), heads.begin() + 8), std::string("longx\0\0\0", 8));
+  EXPECT_EQ(sizes, (std::vector<int64_t>{11, 1, -1, -1}));
+}
+
 TEST(AFolderIsNoFile) {
   const Folder folder;
   std::filesystem::create_directory(folder.path() + "/a");

@@ -248,6 +248,17 @@ def read_files(
     into one array. Returns it, and how many were read before the first that could not be or had another size.
     """
 
+def read_heads(
+    folder: bytes,
+    names: Buffer | numpy.ndarray,
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    head: int,
+) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    """
+    The first `head` bytes of each file, named as in read_files, end to end with zeros behind shorter ones; and each
+    file's size, -1 where it is no regular file or cannot be read.
+    """
+
 def encode_examples(columns: dict, rows: int, framed: bool) -> tuple:
     """
     Encodes `rows` Examples. `columns`: key to (kind 1 bytes | 2 float | 3 int64 | 0 unset, values, row_splits

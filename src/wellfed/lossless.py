@@ -255,7 +255,7 @@ def _as_floats(key: str, exact: NDArray[Any]) -> NDArray[np.float32]:
         lost = (floats.astype(exact.dtype) != exact) & ~np.isnan(floats)
     if lost.any():
         raise EncodeError(
-            f"{exact[lost][0]!r} is a number that float32 cannot hold; .astype(np.float32) rounds it, "
+            f"{exact[lost][0]} is a number that float32 cannot hold; .astype(np.float32) rounds it, "
             f".tobytes() keeps it",
             key,
         )

@@ -16,6 +16,12 @@ from wellfed.summary import files as summary
 PAYLOADS = [b"%d" % i * (i % 9) for i in range(200)]
 
 
+@pytest.fixture(autouse=True)
+def _cache_of_ones_own(tmp_path, monkeypatch):
+    """An index that another test kept in the user's cache would be found here."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 @pytest.fixture
 def memory():
     system = fsspec.filesystem("memory")

@@ -17,10 +17,15 @@ from record_files import FakeSource, frame, frames, starts
 from wellfed import _native
 from wellfed.errors import IndexFileError, RecordError, WellfedError
 from wellfed.io import RecordIndex, Records
-from wellfed.io.sidecar import Stamp, Tables, pack_tables, places, stamp, unpack_tables
+from wellfed.io import sidecar as sidecars
+from wellfed.io.sidecar import Stamp, Tables, places, stamp, unpack_tables
 
 PAYLOADS = [b"%04d" % i for i in range(100)]
 STAMP = Stamp(2000, bytes(16))
+
+
+def pack_tables(tables, of):
+    return b"".join(sidecars.pack_tables(tables, of))
 
 
 @pytest.fixture

@@ -38,6 +38,20 @@ def test_a_missing_file_ends_the_reading(tmp_path):
     assert read(tmp_path, ["a"], [5])[1] == 0
 
 
+def test_heads_are_filled_with_zeros_and_come_with_the_sizes(tmp_path):
+    (tmp_path / "long").write_bytes(b"more than four")
+    (tmp_path / "short").write_bytes(b"x")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    names = ["long", "short", "folder", "pipe", "missing"]
+    starts = np.cumsum([0, *map(len, names)])
+
+    heads, sizes = _native.read_heads(os.fsencode(tmp_path), "".join(names).encode(), starts, 4)
+
+    assert heads[:8].tobytes() == b"morex\0\0\0"
+    assert sizes.tolist() == [14, 1, -1, -1, -1]
+
+
 BAD = {
     "a start too few": ([0], [1]),
     "a start behind the names": ([0, 99], [1]),

@@ -10,10 +10,12 @@ from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
 
 from wellfed import _native
-from wellfed.datasets import Scalar, Schema, Sequence, open_dataset
+from wellfed.datasets import Image, Scalar, Schema, Sequence, open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
 from wellfed.io import RecordIndex, Records, TFRecordReader
-from wellfed.packing import PackOptions, pack, plan_pack
+from wellfed.packing import PackOptions, PictureOptions, pack, plan_pack
+from wellfed.packing.api import local_pool
+from wellfed.packing.job import Job
 from wellfed.sources import Items, TFRecords
 
 SPLIT = {"train": 0.5, "test": 0.5}
@@ -314,6 +316,20 @@ def test_an_item_that_does_not_fit_the_schema_names_itself_and_the_feature(tmp_p
 class Mislabelled(TinySource):
     def load(self, index):
         return super().load(index) | {"label": 9}
+
+
+def test_only_many_pictures_that_are_decoded_are_work_for_processes(tmp_path):
+    def kind(count, workers, **pictures):
+        items = Items([{"image": b"\x89PNG\r\n\x1a\n"}] * count, Schema({"image": Image()}))
+        job = Job.plan(items, PackOptions(name="d", shards=2, pictures=PictureOptions(**pictures)))
+        pool = local_pool(job, workers)
+        pool.close()
+        return pool.processes
+
+    assert kind(2000, 2, check=True)
+    assert not kind(1999, 2, check=True)
+    assert not kind(2000, 1, check=True)
+    assert not kind(2000, 2)
 
 
 # --- Plan, progress ------------------------------------------------------------------------------

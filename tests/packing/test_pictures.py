@@ -1,6 +1,7 @@
 """What happens to pictures on their way into the shards."""
 
 import gzip
+import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,14 @@ import pytest
 from packed_folder import columns
 from PIL import Image as PilImage
 
+from wellfed.columns import Bytes
 from wellfed.datasets import ClassLabel, Image, Schema, Text, open_dataset
 from wellfed.errors import ImageError, PackError
 from wellfed.example import parse_example
 from wellfed.image import decode_image, encode_image, image_info, resize
 from wellfed.io import TFRecordReader
 from wellfed.packing import PictureOptions, pack
-from wellfed.packing.pictures import prepare_picture
+from wellfed.packing.pictures import plain_pngs, prepare_picture
 from wellfed.sources import ClassFolders, ListedSource, ListingBuilder, Scan
 
 PHOTOS = Path(__file__).parent.parent / "data" / "corpus" / "photos"
@@ -159,8 +161,6 @@ def test_a_picture_too_small_to_crop_is_an_error():
 
 
 def turned_jpeg():
-    import io
-
     out = io.BytesIO()
     exif = PilImage.Exif()
     exif[0x0112] = 6
@@ -225,6 +225,64 @@ def test_picture_options_for_a_source_without_pictures_are_refused(tmp_path):
 CUT = {"png": encode_image(COLOUR)[:-9], "jpeg": encode_image(COLOUR, "jpeg")[:-2]}
 
 
+def facts_of(*values):
+    """Returns what the column way finds, and what looking at each finds."""
+    each = [prepare_picture(value, PictureOptions())[1] for value in values]
+    return plain_pngs(Bytes.from_list(values)), each
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_a_column_of_plain_pngs_is_known_as_each_of_them_is(channels):
+    pixels = RNG.integers(0, 256, (5, 7, channels), np.uint8)
+    found, each = facts_of(encode_image(pixels), encode_image(pixels[:3]), encode_image(pixels))
+
+    assert sorted(found, key=lambda facts: facts.height) == sorted(set(each), key=lambda facts: facts.height)
+
+
+def transparent(pixels):
+    out = io.BytesIO()
+    key = (1, 2, 3) if pixels.shape[2] == 3 else 1
+    PilImage.fromarray(pixels.squeeze()).save(out, "PNG", transparency=key)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("pixels", [COLOUR, GREY], ids=["colour", "grey"])
+def test_a_transparent_colour_changes_nothing(pixels):
+    found, each = facts_of(transparent(pixels))
+
+    assert found == each
+
+
+def damaged_header():
+    content = bytearray(encode_image(COLOUR))
+    content[18] ^= 1
+    return bytes(content)
+
+
+def test_a_damaged_header_is_left_to_be_looked_at():
+    assert plain_pngs(Bytes.from_list([damaged_header()])) is None
+
+
+NOT_PLAIN = {
+    "a JPEG": encode_image(COLOUR, "jpeg"),
+    "16 bits": encode_image(RNG.integers(0, 65536, (8, 8, 1), np.uint16)),
+    "a palette": (PHOTOS / "odd" / "pngsuite" / "basn3p08.png").read_bytes(),
+    "bytes behind its end": encode_image(COLOUR) + b"more",
+}
+
+
+@pytest.mark.parametrize("value", NOT_PLAIN.values(), ids=NOT_PLAIN)
+def test_what_is_no_plain_png_is_looked_at_by_itself(value):
+    found, _ = facts_of(encode_image(COLOUR), value)
+
+    assert found is None
+
+
+@pytest.mark.parametrize("length", [0, 8, 40, -9])
+def test_a_column_with_a_cut_png_is_looked_at_one_by_one(length):
+    assert plain_pngs(Bytes.from_list([encode_image(COLOUR), encode_image(COLOUR)[:length]])) is None
+
+
 @pytest.mark.parametrize("name", CUT)
 def test_a_cut_picture_is_found_without_decoding(name):
     with pytest.raises(ImageError, match="is cut: it has no end"):
@@ -246,7 +304,8 @@ def test_damage_inside_is_found_by_decoding_alone():
         prepare_picture(bytes(content), PictureOptions(check=True))
 
 
-def test_workers_that_encode_pictures_are_processes_and_give_the_same_bytes(tmp_path):
+def test_workers_that_encode_pictures_are_processes_and_give_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("wellfed.packing.api._MANY_PICTURES", 1)
     values = tuple(encode_image(RNG.integers(0, 256, (9, 9, 3), np.uint8)) for _ in range(6))
     options = {"name": "p", "shards": 3, "pictures": PictureOptions(encoding="jpeg")}
     folder = tmp_path / "pictures" / "cat"

@@ -197,6 +197,10 @@ class _List(Message):
     def __init__(self, value: Iterable[Any] = ()) -> None:
         self.value = Values(self.kind, value)
 
+    def Clear(self) -> None:
+        """Empties the list; whoever holds `value` sees it."""
+        self.value.clear()
+
     def SetInParent(self) -> None:
         """Makes the list present, also where it is empty."""
         self.value.touch()

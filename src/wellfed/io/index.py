@@ -136,8 +136,8 @@ class RecordIndex:
         Raises:
           OSError: The file itself cannot be read for its stamp.
         """
-        content = sidecar.pack_tables(self._tables(), sidecar.stamp_file(self.path))
-        return any(sidecar.write_place(place, content) for place in sidecar.places(self.path))
+        parts = sidecar.pack_tables(self._tables(), sidecar.stamp_file(self.path))
+        return any(sidecar.write_place(place, parts) for place in sidecar.places(self.path))
 
     def check_tables(self) -> None:
         """Proves that the sidecar's tables are as they were written; call it where a record is not where they say.

@@ -37,6 +37,9 @@ from wellfed.errors import IndexFileError
 from wellfed.io.files import MappedFile, is_url, local_path, open_source, open_system
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from io import RawIOBase
+
     from numpy.typing import NDArray
 
     from wellfed.io.files import ByteSource, PathLike
@@ -100,15 +103,19 @@ def stamp_file(path: PathLike) -> Stamp:
         source.close()
 
 
-def pack_tables(tables: Tables, of: Stamp) -> bytes:
-    """The bytes of a sidecar."""
-    body = b"".join(
-        np.ascontiguousarray(table, "<u8").tobytes() for table in (tables.offsets, tables.gaps, tables.members)
-    )
+def pack_tables(tables: Tables, of: Stamp) -> list[memoryview]:
+    """The bytes of a sidecar, as parts to be written one after another: the tables' own memory is not copied."""
+    parts = [
+        np.ascontiguousarray(table, "<u8").reshape(-1).view(np.uint8).data
+        for table in (tables.offsets, tables.gaps, tables.members)
+    ]
+    body_sum = 0
+    for part in parts:
+        body_sum = _native.crc32c(part, body_sum)
     flags = _FLAGS[tables.compression] | (_FLAG_CHECKED if tables.checked else 0)
     counts = len(tables.offsets) - 1, len(tables.gaps), len(tables.members)
-    header = _HEADER.pack(MAGIC, VERSION, flags, of.size, of.digest, *counts, tables.stream_bytes, _native.crc32c(body))
-    return header + _native.crc32c(header).to_bytes(4, "little") + body
+    header = _HEADER.pack(MAGIC, VERSION, flags, of.size, of.digest, *counts, tables.stream_bytes, body_sum)
+    return [memoryview(header + _native.crc32c(header).to_bytes(4, "little")), *parts]
 
 
 def unpack_tables(data: NDArray[np.uint8], of: Stamp, place: str) -> Tables:
@@ -186,12 +193,12 @@ def read_place(place: str) -> NDArray[np.uint8] | None:
         return None
 
 
-def write_place(place: str, content: bytes) -> bool:
-    """Writes to a temporary name and renames it; False where the place cannot be written."""
+def write_place(place: str, parts: Sequence[memoryview]) -> bool:
+    """Writes parts one after another, to a temporary name and renames it; False where the place cannot be written."""
     if is_url(place):
         system, name = open_system(place)
         try:
-            system.pipe_file(name, content)
+            system.pipe_file(name, b"".join(parts))
         except (OSError, NotImplementedError):  # Read-only protocols, such as https, implement no writing.
             return False
         return True
@@ -200,7 +207,9 @@ def write_place(place: str, content: bytes) -> bool:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            temporary.write_bytes(content)
+            with temporary.open("wb", buffering=0) as file:
+                for part in parts:
+                    _write_all(file, part)
             temporary.replace(target)
         finally:
             with contextlib.suppress(FileNotFoundError):
@@ -208,6 +217,11 @@ def write_place(place: str, content: bytes) -> bool:
     except OSError:
         return False
     return True
+
+
+def _write_all(file: RawIOBase, part: memoryview) -> None:
+    while part:  # A raw write may take less than it is given.
+        part = part[file.write(part) or 0 :]
 
 
 def _cache_folder() -> Path:

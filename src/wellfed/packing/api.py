@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from wellfed.sources import Source
 
 
+# Starting processes takes a second or two. Below this many pictures threads have done the work by then; the decoders
+# run without the GIL, so it is only on many cores that threads stand in each other's way.
+_MANY_PICTURES = 2000
+
+
 def pack(
     source: Source | Iterable[Mapping[str, Any]],
     out: str | os.PathLike[str],
@@ -93,19 +98,19 @@ def pack_with(
     job = Job.plan(as_source(source), options)
     target = check_target(folder, options, overwrite=overwrite)
     packer = Packer(job, folder, target, on_error=on_error, overwrite=overwrite, progress=progress)
-    pictures = options.pictures
-    pool = (
-        GivenPool(executor)
-        if executor is not None
-        else LocalPool(
-            min(workers or default_workers(), len(job.files)),
-            processes=bool(job.work.names) and (pictures.changes_pixels or pictures.check),
-        )
-    )
+    pool = GivenPool(executor) if executor is not None else local_pool(job, workers or default_workers())
     try:
         return packer.run(pool)
     finally:
         pool.close()
+
+
+def local_pool(job: Job, workers: int) -> LocalPool:
+    """Returns workers of this machine: processes where many pictures are decoded, else threads."""
+    count = min(workers, len(job.files))
+    pictures = job.options.pictures
+    decodes = bool(job.work.names) and (pictures.changes_pixels or pictures.check)
+    return LocalPool(count, processes=decodes and count > 1 and len(job.listing) >= _MANY_PICTURES)
 
 
 def plan_pack(

@@ -47,7 +47,7 @@ class LocalPool:
 
     def __init__(self, workers: int, *, processes: bool) -> None:
         self.workers = workers
-        self._processes = processes
+        self.processes = processes
         self._pool = self._new()
 
     def submit(self, task: ShardTask) -> Future[ShardResult]:
@@ -64,7 +64,7 @@ class LocalPool:
         self._pool.shutdown(cancel_futures=True)
 
     def _new(self) -> Executor:
-        if not self._processes:
+        if not self.processes:
             return ThreadPoolExecutor(self.workers, "wellfed-pack")
         _refuse_in_child()
         # Not fork: a forked child inherits the locks of threads that do not exist in it.
@@ -152,8 +152,12 @@ def _may_help(error: BaseException) -> bool:
 
 def _explained(error: BaseException) -> BaseException:
     if isinstance(error, BrokenExecutor):
-        reason = "a worker process died, three times over: out of memory, or killed"
-        return PackError(f"{reason}. Use fewer workers, or larger memory", "pack")
+        return PackError(
+            "a worker process died, three times over. Either memory ran out: use fewer workers. Or a script calls this "
+            'without `if __name__ == "__main__":`, which worker processes need: add it, or use '
+            "executor=ThreadPoolExecutor()",
+            "pack",
+        )
     return error
 
 

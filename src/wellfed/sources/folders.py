@@ -21,7 +21,7 @@ from wellfed.datasets import ClassLabel, Image, Schema, Text
 from wellfed.errors import SourceError
 from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture, vanished
 from wellfed.sources.listing import JoinedKeys, ListingBuilder
-from wellfed.sources.sniff import describe, image_kind, read_heads
+from wellfed.sources.sniff import describe, image_kind, read_heads, sure_pictures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,8 +140,16 @@ def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, int]]:
     with ThreadPoolExecutor(8, "wellfed-sniff") as pool:
         for folder, files in _folders(root, builder):
             found = False
-            for entry, head in zip(files, read_heads(pool, [entry.path for entry in files]), strict=True):
+            sizes = sure_pictures(pool, os.path.join(root, folder), [entry.name for entry in files])
+            unsure = [entry.path for entry, size in zip(files, sizes, strict=True) if size < 0]
+            heads = read_heads(pool, unsure)
+            for entry, size in zip(files, sizes, strict=True):
                 key = f"{folder}{entry.name}"
+                if size >= 0:
+                    found = True
+                    yield key, size
+                    continue
+                head = next(heads)
                 if isinstance(head, OSError):
                     builder.skip(key, f"cannot be read: {head.strerror}")
                 elif image_kind(head) is None:

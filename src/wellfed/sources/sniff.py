@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from wellfed import _native
 from wellfed.image import sniff_format
 from wellfed.io.sniff import sniff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import ThreadPoolExecutor
+
+_SIGNATURE_BYTES = 8
+_JPEG = np.frombuffer(b"\xff\xd8\xff", np.uint8)
+_PNG = np.frombuffer(b"\x89PNG\r\n\x1a\n", np.uint8)
+_NATIVE_CHUNK = 256
 
 HEAD_BYTES = 1024  # As much as a picture inside gzip needs to show itself.
 
@@ -35,6 +44,27 @@ def describe(head: bytes) -> str:
     if not any(byte < 9 or 13 < byte < 32 for byte in head):
         return "text"
     return "bytes of no known kind"
+
+
+def sure_pictures(pool: ThreadPoolExecutor, folder: str, names: list[str]) -> list[int]:
+    """The size of each file that begins as a JPEG or a PNG; -1 for all others, which have to be looked at.
+
+    In native code, some hundred at a time: most files of most folders need no more than this.
+    """
+    if not hasattr(_native, "read_heads"):
+        return [-1] * len(names)
+    chunks = [names[at : at + _NATIVE_CHUNK] for at in range(0, len(names), _NATIVE_CHUNK)]
+    look = partial(_sizes_of_pictures, folder)
+    return [size for sizes in (map(look, chunks) if len(chunks) == 1 else pool.map(look, chunks)) for size in sizes]
+
+
+def _sizes_of_pictures(folder: str, names: list[str]) -> list[int]:
+    encoded = [os.fsencode(name) for name in names]
+    starts = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    heads, sizes = _native.read_heads(os.fsencode(folder), b"".join(encoded), starts, _SIGNATURE_BYTES)
+    heads = heads.reshape(-1, _SIGNATURE_BYTES)
+    sure = (heads[:, :3] == _JPEG).all(axis=1) | (heads == _PNG).all(axis=1)
+    return np.where(sure, sizes, -1).tolist()  # type: ignore[no-any-return]  # a list of int
 
 
 def read_head(path: str) -> bytes:

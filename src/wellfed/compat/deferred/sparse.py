@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +11,19 @@ from wellfed.compat.deferred.eager import eager, is_deferred, plain
 from wellfed.compat.deferred.graph import default_session
 from wellfed.compat.deferred.shapes import TensorShape
 
-# What a session gives for a sparse tensor.
-SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+
+class SparseTensorValue(NamedTuple):
+    """What a session gives for a sparse tensor: `tf.compat.v1.SparseTensorValue`.
+
+    Attributes:
+      indices: int64 array `(N, rank)`.
+      values: Array `(N,)`.
+      dense_shape: int64 array `(rank,)`.
+    """
+
+    indices: Any
+    values: Any
+    dense_shape: Any
 
 
 class SparseTensor:

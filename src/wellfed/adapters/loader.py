@@ -1,0 +1,106 @@
+"""What the loaders share: epochs, moving ahead of the consumer, and a state that counts what was delivered.
+
+feed --next--> _start: copy begins --> [ in flight, up to `ahead` ] --> _finish: copy is waited for --> delivered
+position in the feed's state             not counted                                                   counted
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wellfed.feed import Dataset, DatasetIterator
+    from wellfed.feed.tree import Tree
+
+T = TypeVar("T")
+
+
+class Loader(ABC, Generic[T]):
+    """A data set's elements in another library's form, an epoch for each `iter`.
+
+    Args:
+      dataset: What to deliver.
+      ahead: Elements on their way to the device while the consumer works on one. They do not count in the state.
+
+    Raises:
+      ValueError: `ahead` is below 0.
+    """
+
+    def __init__(self, dataset: Dataset, ahead: int) -> None:
+        if ahead < 0:
+            raise ValueError(f"ahead must be at least 0 elements, got {ahead}")
+        self._dataset, self._ahead = dataset, ahead
+        self._here: dict[str, Any] | None = None  # Where the consumer stands; None: at the start of epoch 0.
+        self._next: dict[str, Any] | None = None  # Where the next `iter` begins.
+
+    @abstractmethod
+    def _start(self, element: Tree) -> T:
+        """Begins to move an element; need not wait for it."""
+
+    def _finish(self, element: T) -> T:
+        """Makes a moved element ready for the consumer."""
+        return element
+
+    def __len__(self) -> int:
+        """Elements in a whole epoch.
+
+        Raises:
+          TypeError: The data set never ends, or a verb lost its length.
+        """
+        return len(self._dataset)
+
+    def __iter__(self) -> Iterator[T]:
+        """The next epoch; after `load_state_dict`, the rest of the saved one."""
+        begin = self._next or self._first()
+        self._here, self._next = begin, {**begin, "epoch": begin["epoch"] + 1, "position": 0}
+        feed = self._dataset.epoch(begin["epoch"])
+        if feed.state_dict() != begin:
+            feed.load_state_dict(begin)
+        return self._deliver(feed, begin)
+
+    def _deliver(self, feed: DatasetIterator, begin: dict[str, Any]) -> Iterator[T]:
+        moving: deque[T] = deque()
+        position = begin["position"]
+        with feed:
+            for element in feed:
+                moving.append(self._start(element))
+                if len(moving) > self._ahead:
+                    position += 1
+                    self._here = {**begin, "position": position}
+                    yield self._finish(moving.popleft())
+            while moving:
+                position += 1
+                self._here = {**begin, "position": position}
+                yield self._finish(moving.popleft())
+        self._here = {**begin, "epoch": begin["epoch"] + 1, "position": 0}
+
+    def _first(self) -> dict[str, Any]:
+        return self._dataset.epoch(0).state_dict()
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch that the consumer is in, from 0; after a whole one, of the next."""
+        return int(self._here["epoch"]) if self._here else 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the consumer stands: a few integers and fingerprints, ready for JSON.
+
+        Returns:
+          A new dict. It counts what was delivered, not what is on its way; after a whole epoch it is the start of the
+          next one.
+        """
+        return dict(self._here or self._first())
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Goes on where a saved state stood: the next `iter` gives the rest of its epoch.
+
+        Raises:
+          StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
+            comes from a generator.
+        """
+        self._dataset.epoch(0).load_state_dict(saved)
+        self._here = self._next = dict(saved)

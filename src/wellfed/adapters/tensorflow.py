@@ -1,0 +1,74 @@
+"""A feed as a `tf.data.Dataset`. The one file of this room for TensorFlow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wellfed.columns import Bytes, Ragged
+from wellfed.errors import MissingExtraError, PlanError
+from wellfed.feed.tree import map_tree
+
+try:
+    import tensorflow as tf
+except ImportError as error:
+    raise MissingExtraError("wellfed.adapters.tensorflow", "TensorFlow", "tensorflow") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wellfed.feed import Dataset
+    from wellfed.feed.tree import Tree
+
+__all__ = ["to_tf_dataset"]
+
+
+def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dataset:
+    """A `tf.data.Dataset` of the data set's elements: for `model.fit`, or to go on with tf.data's verbs.
+
+    Args:
+      dataset: What to deliver; best batched, since each element passes through Python once.
+      output_signature: A tree of `tf.TypeSpec` like an element, as in `tf.data.Dataset.from_generator`. None: taken
+        from the first element of epoch 0, with the first dimension of every array left open (the last batch may be
+        smaller).
+
+    Returns:
+      A `tf.data.Dataset`; each iteration of it is the next epoch of `dataset`. Arrays are copied into tensors once,
+      `Bytes` become `tf.string`, `Ragged` become `tf.RaggedTensor`.
+
+    Raises:
+      PlanError: There is no first element to take the signature from.
+    """
+    if output_signature is None:
+        with dataset.epoch(0) as feed:
+            first = next(feed, None)
+        if first is None:
+            raise PlanError("to_tf_dataset", "the data set is empty, so its output_signature must be given")
+        output_signature = map_tree(_spec, first)
+
+    def elements() -> Iterator[Tree]:
+        with iter(dataset) as feed:
+            for element in feed:
+                yield map_tree(_value, element)
+
+    return tf.data.Dataset.from_generator(elements, output_signature=output_signature)
+
+
+def _value(column: Any) -> Any:
+    if isinstance(column, Bytes):
+        return column.to_object_array()
+    if isinstance(column, Ragged):
+        return tf.RaggedTensor.from_row_splits(_value(column.values), column.row_splits, validate=False)
+    return column
+
+
+def _spec(column: Any) -> Any:
+    value = _value(column)
+    if isinstance(value, tf.RaggedTensor):
+        shape = [None] * (value.ragged_rank + 1) + value.flat_values.shape[1:].as_list()
+        return tf.RaggedTensorSpec(shape, value.dtype, ragged_rank=value.ragged_rank)
+    if isinstance(column, (bytes, Bytes)):
+        return tf.TensorSpec([None, *column.shape[1:]] if isinstance(column, Bytes) else [], tf.string)
+    shape = np.shape(value)
+    return tf.TensorSpec([None, *shape[1:]] if shape else [], np.asarray(value).dtype)

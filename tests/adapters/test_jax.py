@@ -1,0 +1,139 @@
+"""Feeds for JAX: arrays on their devices, one shape for all, states that count what was delivered."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from few_digits import few_digits
+
+import wellfed as wf
+from wellfed.columns import Bytes, Ragged
+from wellfed.errors import PlanError
+
+pytestmark = pytest.mark.jax
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _two_devices():
+    """Two devices of the CPU; JAX reads it when its first array is made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+        patch.setenv("JAX_PLATFORMS", "cpu")
+        import jax
+
+        assert jax.device_count() == 2
+        yield
+
+
+@pytest.fixture
+def jax():
+    import jax
+
+    return jax
+
+
+@pytest.fixture
+def loader():
+    from wellfed.adapters.jax import JaxLoader
+
+    return JaxLoader
+
+
+def numbers():
+    columns = {"x": np.arange(12, dtype=np.int32), "y": np.arange(24, dtype=np.float32).reshape(12, 2)}
+    return wf.from_arrays(columns).shuffle(seed=1).batch(4)
+
+
+def values(batches):
+    return [batch["x"].tolist() for batch in batches]
+
+
+DUE = [values(numbers().epoch(epoch)) for epoch in range(3)]
+
+
+def test_elements_are_arrays_of_jax_on_its_device(loader, jax):
+    batch = next(iter(loader(numbers())))
+
+    assert isinstance(batch["y"], jax.Array)
+    assert (batch["y"].shape, batch["y"].dtype) == ((4, 2), np.float32)
+    assert batch["y"].devices() == {jax.devices()[0]}
+
+
+def test_a_sharding_spreads_each_batch_over_the_devices(loader, jax):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("data",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data"))
+
+    batches = list(loader(numbers(), sharding))
+
+    assert values(batches) == DUE[0]
+    assert all(leaf.sharding == sharding for batch in batches for leaf in batch.values())
+    assert [shard.data.shape for shard in batches[0]["y"].addressable_shards] == [(2, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 5])
+def test_each_iter_is_the_next_epoch_however_far_ahead(loader, ahead):
+    batches = loader(numbers(), ahead=ahead)
+
+    assert [values(batches) for _ in range(3)] == DUE
+
+
+def test_ahead_below_zero_is_refused(loader):
+    with pytest.raises(ValueError, match="ahead must be at least 0 elements, got -1"):
+        loader(numbers(), ahead=-1)
+
+
+@pytest.mark.parametrize("delivered", range(4))
+def test_a_loader_goes_on_after_what_was_delivered(loader, delivered):
+    first, second = loader(numbers()), loader(numbers())
+    running = iter(first)
+    before = [next(running)["x"].tolist() for _ in range(delivered)]
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    running.close()
+
+    assert before + values(second) == DUE[0]
+    assert values(second) == DUE[1]
+
+
+def test_a_smaller_last_batch_is_refused_with_what_to_do(loader):
+    due = r"x is int64 \(2,\), and was int64 \(4,\) in the first element; .*drop_remainder=True"
+
+    with pytest.raises(PlanError, match=due):
+        list(loader(wf.from_arrays({"x": np.arange(6)}).batch(4)))
+
+
+@pytest.mark.parametrize(
+    "column", [Bytes.from_list([b"a", b"b"]), Ragged(np.arange(2), [0, 1, 2])], ids=["Bytes", "Ragged"]
+)
+def test_a_column_without_an_array_is_refused_with_what_to_do(loader, column):
+    with pytest.raises(PlanError, match=rf"no array for s \({type(column).__name__}\): .*select_columns"):
+        list(loader(wf.from_arrays({"s": column}).batch(2)))
+
+
+def test_training_that_was_stopped_ends_with_the_same_weights(loader, jax, tmp_path):
+    def loss_of(weights, batch):
+        scores = jax.nn.log_softmax((batch["image"] / 255.0) @ weights)
+        return -jax.numpy.take_along_axis(scores, batch["label"][:, None], axis=1).mean()
+
+    learn = jax.jit(jax.value_and_grad(loss_of))
+
+    def train(batches, weights, stop_at=None):
+        step, loss = 0, None
+        while batches.epoch < 3:
+            for batch in batches:
+                loss, slope = learn(weights, batch)
+                weights, step = weights - 0.5 * slope, step + 1
+                if step == stop_at:
+                    return weights, batches.state_dict()
+        return weights, float(loss)
+
+    start = jax.numpy.zeros((784, 10))
+    whole, loss = train(loader(few_digits(tmp_path)), start)
+    weights, saved = train(loader(few_digits(tmp_path)), start, stop_at=13)
+    rest = loader(few_digits(tmp_path))
+    rest.load_state_dict(saved)
+    resumed, _ = train(rest, weights)
+
+    assert loss < 0.8  # ln(10) = 2.3 where nothing was learnt.
+    assert np.array_equal(resumed, whole)
