@@ -43,7 +43,7 @@ def test_the_shape_follows_from_the_specification_never_from_the_values():
 
 def test_an_absent_feature_takes_its_default_or_is_named():
     assert parse_single_example(b"", {"x": FixedLenFeature([], np.int64, 7)})["x"] == 7
-    with pytest.raises(FeatureMissingError, match='feature "x": .* default_value= fills it'):
+    with pytest.raises(FeatureMissingError, match=r'feature "x": .* default_value= fills it'):
         parse_single_example(b"", {"x": FixedLenFeature([], np.int64)})
 
 
