@@ -18,6 +18,7 @@ from wellfed.compat.deferred.eager import as_value, eager, is_deferred, plain
 from wellfed.compat.deferred.graph import Operation, Tensor
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.deferred.sparse import SparseTensor
+from wellfed.example.parse import first_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +103,12 @@ def parse_single_example(
     parts = _Parts(features, single=True)
     if not is_deferred(serialized):
         return parts.made(parts.values(example.parse_single_example(as_value(serialized), features)))
-    return parts.deferred(serialized, lambda text: example.parse_single_example(text, features), name)
+    parser = example.compile_features(features)
+
+    def parse(text: bytes) -> dict[str, Any]:
+        return {name: first_row(column) for name, column in parser.parse([text]).items()}
+
+    return parts.deferred(serialized, parse, name)
 
 
 def parse_example(

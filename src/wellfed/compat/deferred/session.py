@@ -143,7 +143,7 @@ class Session:
         values = run.begin({tensor: _fed(tensor, value) for tensor, value in self._fed_tensors(feed_dict or {})})
         wanted = tuple(leaf for leaf in _flat(fetches) if isinstance(leaf, Tensor | Operation))
         self.compute(run, self.plan(wanted, frozenset(values)), values)
-        return map_tree(lambda leaf: _owned(values[leaf]) if isinstance(leaf, Tensor) else _given(leaf), fetches)
+        return _fetched(fetches, values)
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None) -> Callable[..., Any]:
         """Makes a function of the values of `feed_list` that gives what a run of `fetches` gives."""
@@ -156,7 +156,7 @@ class Session:
             run = Run(self)
             values = run.begin({tensor: _fed(tensor, value) for tensor, value in zip(fed, arguments, strict=True)})
             self.compute(run, plan, values)
-            return map_tree(lambda leaf: _owned(values[leaf]) if isinstance(leaf, Tensor) else _given(leaf), fetches)
+            return _fetched(fetches, values)
 
         return call
 
@@ -302,6 +302,13 @@ def _flat(tree: Any) -> list[Any]:
     found: list[Any] = []
     map_tree(found.append, tree)
     return found
+
+
+def _fetched(fetches: Any, values: dict[Tensor, Any]) -> Any:
+    """Gives values in the form of what was asked for."""
+    if type(fetches) is list and all(type(leaf) is Tensor for leaf in fetches):  # What most programs ask for.
+        return [_owned(values[leaf]) for leaf in fetches]
+    return map_tree(lambda leaf: _owned(values[leaf]) if isinstance(leaf, Tensor) else _given(leaf), fetches)
 
 
 def _owned(value: Any) -> Any:
