@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "example_walk.h"
 #include "utf8.h"
@@ -83,7 +84,7 @@ size_t ExampleScanner::Table::Find(std::string_view key, size_t position) {
   if (is_new) {
     facts.emplace_back().key = key;
     pieces.emplace_back();
-    seen.push_back(0);
+    times.push_back(0);
   }
   if (position >= order.size()) order.resize(position + 1, found->second);
   return order[position] = found->second;
@@ -96,7 +97,7 @@ const uint8_t* ExampleScanner::Collect(std::span<const uint8_t> record, uint32_t
   return WalkEntries(record, owner, &scratch_, [&](const MapEntry& entry) -> const uint8_t* {
     const size_t number = table->Find(entry.key, position++);
     table->pieces[number].assign(entry.values.begin(), entry.values.end());
-    table->seen[number] = records_ + 1;
+    ++table->times[number];
     return nullptr;
   });
 }
@@ -157,15 +158,20 @@ bool ExampleScanner::Add(std::span<const uint8_t> record, uint64_t* offset) {
   if (fault == nullptr) fault = Collect(record, 2, &sequences_);
   for (Table* table : {&features_, &sequences_}) {
     for (size_t f = 0; f < table->facts.size() && fault == nullptr; ++f) {
-      if (table->seen[f] != records_ + 1) continue;
+      const uint64_t times = std::exchange(table->times[f], 0);
+      if (times == 0) continue;
       FeatureFacts* facts = &table->facts[f];
       ++facts->present;
+      facts->repeated += times > 1;
       fault = table == &features_ ? AddList(table->pieces[f], facts) : AddSteps(table->pieces[f], facts);
     }
   }
   ++records_;
-  if (fault != nullptr) *offset = static_cast<uint64_t>(fault - record.data());
-  return fault == nullptr;
+  if (fault == nullptr) return true;
+  *offset = static_cast<uint64_t>(fault - record.data());
+  // What was noted and not looked at must not be met again: the record's memory may be gone.
+  for (Table* table : {&features_, &sequences_}) std::fill(table->times.begin(), table->times.end(), 0);
+  return false;
 }
 
 }  // namespace wellfed

@@ -47,6 +47,7 @@ struct FeatureFacts {
   Range<float> floats;  // The finite ones.
   uint64_t nonfinite = 0;
   Range<uint64_t> sizes;                    // Of byte strings. [bytes]
+  uint64_t repeated = 0;                    // Records that have the key more than once; the last counts.
   std::array<uint64_t, kLooks> looks = {};  // By Look: byte strings.
 };
 
@@ -70,7 +71,7 @@ class ExampleScanner {
     std::vector<FeatureFacts> facts;                   // In order of first appearance.
     std::map<std::string, size_t, std::less<>> index;  // Key to number.
     std::vector<Pieces> pieces;                        // Of each feature, in the record that is read,
-    std::vector<uint64_t> seen;                        // and the record it was last met in, from 1 on.
+    std::vector<uint64_t> times;                       // and how often it came there.
     std::vector<size_t> order;                         // The features of the last record, as they came.
 
     size_t Find(std::string_view key, size_t position);

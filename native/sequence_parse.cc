@@ -48,9 +48,9 @@ ParseStatus SequenceParser::ReadSteps(std::span<const uint8_t> list, const Featu
       *fault = reader.fault();
       return ParseStatus::kMalformed;
     }
-    // An unset kind and an empty list of any kind (2 bytes) are both a step without values, as in TensorFlow.
-    const bool empty = reader.found() == Kind::kNone || value.size() == 2;
-    const ParseStatus status = Judge(spec, empty ? spec.kind : reader.found(), reader, error);
+    // An unset kind is a step without values, as in TensorFlow.
+    const Kind found = reader.found() == Kind::kNone ? spec.kind : reader.found();
+    const ParseStatus status = Judge(spec, found, reader, error);
     if (status != ParseStatus::kOk) return status;
     FinishStep(spec, column);
     ++error->step;

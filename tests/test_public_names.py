@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,14 @@ def test_the_root_lists_every_room_that_is_a_library():
     for_others = {"adapters", "cli", "compat", "summary", "testing", "viewer"}
 
     assert {room.rpartition(".")[2] for room in ROOMS} - for_others <= set(wellfed.__all__)
+
+
+def test_the_map_of_the_code_shows_every_room():
+    modules = [found.name for found in pkgutil.iter_modules(wellfed.__path__) if not found.name.startswith("_")]
+    architecture = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+    assert modules
+    assert [name for name in modules if f"| `{name}` |" not in architecture] == []
 
 
 def test_an_unknown_name_is_an_error_that_says_so():

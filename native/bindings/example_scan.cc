@@ -35,7 +35,7 @@ nb::list ToPython(const std::vector<wellfed::FeatureFacts>& features) {
   for (const auto& facts : features) {
     result.append(nb::make_tuple(facts.key, facts.present, facts.kinds, facts.first, ToPython(facts.counts),
                                  ToPython(facts.steps), ToPython(facts.ints), ToPython(facts.floats),
-                                 facts.nonfinite, ToPython(facts.sizes), facts.looks));
+                                 facts.nonfinite, ToPython(facts.sizes), facts.looks, facts.repeated));
   }
   return result;
 }
@@ -141,7 +141,7 @@ void BindExampleScan(nb::module_& m) {
           "sizes,\n"
           "strings by look) each; ranges are (min, max) or None. Kinds: unset, bytes, float, int64. Looks: "
           "empty, text,\n"
-          "jpeg, png, gif, webp, binary.")
+          "jpeg, png, gif, webp, binary; the last entry counts records that have the key more than once.")
       .def_prop_ro(
           "sequences", [](const ExampleScanner& scanner) { return ToPython(scanner.sequences()); },
           "The same for the lists of SequenceExamples; kinds count steps.");

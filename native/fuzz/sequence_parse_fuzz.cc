@@ -58,9 +58,7 @@ using Steps = std::vector<std::vector<Bytes>>;
 ParseStatus ExpectStep(const FeatureSpec& spec, const Bytes& step, Steps* steps) {
   wellfed::reference::Feature feature =
       wellfed::reference::ReadFeature({step}, static_cast<uint32_t>(spec.kind));
-  const bool empty = feature.kind == 0 || step.size() == 2;
-  if (!empty && feature.kind != static_cast<uint32_t>(spec.kind)) return ParseStatus::kWrongKind;
-  if (empty && feature.kind != static_cast<uint32_t>(spec.kind)) feature.values.clear();
+  if (feature.kind != 0 && feature.kind != static_cast<uint32_t>(spec.kind)) return ParseStatus::kWrongKind;
   if (spec.layout != Layout::kVar) {
     if (feature.values.size() != (spec.layout == Layout::kRaw ? 1 : spec.count))
       return ParseStatus::kWrongLength;

@@ -121,5 +121,17 @@ TEST(ARecordThatIsNoExampleIsNamedByItsByte) {
   EXPECT_EQ(offset, 2u + 2 + 3 + 2 + 2 + 2);
 }
 
+TEST(ARecordThatIsNoExampleLeavesNothingForTheNext) {
+  ExampleScanner scanner;
+  const Bytes bad = Example({Entry("x", Feature(Kind::kInt64, Field(1, {0x80}))), Entry("y", Ints({1}))});
+  for (const Bytes& record : {bad, Join({Example({Entry("z", Ints({1}))}), {0x0a, 9}})}) {
+    EXPECT(!Add(&scanner, Bytes(record)));
+  }
+  EXPECT(Add(&scanner, Example({Entry("w", Ints({1}))})));
+  for (const FeatureFacts& facts : scanner.features()) {
+    EXPECT_EQ(facts.present, facts.key == "w" || facts.key == "x" ? 1u : 0u) << facts.key;
+  }
+}
+
 }  // namespace
 }  // namespace wellfed

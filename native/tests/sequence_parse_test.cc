@@ -90,10 +90,9 @@ TEST(AStepOfAnotherKindIsNamed) {
   EXPECT_EQ(table.error.found, Kind::kFloat);
 }
 
-TEST(AnEmptyListOfAnotherKindIsAStepWithoutValues) {
+TEST(AnEmptyListOfAnotherKindIsOfAnotherKind) {
   Table table(Spec("x", Kind::kInt64, Layout::kVar));
-  EXPECT_EQ(table.Add(Sequence({Entry("x", Steps({Feature(Kind::kFloat, {})}))})), ParseStatus::kOk);
-  EXPECT_EQ(table.Splits(), (Numbers{0, 0}));
+  EXPECT_EQ(table.Add(Sequence({Entry("x", Steps({Feature(Kind::kFloat, {})}))})), ParseStatus::kWrongKind);
 }
 
 TEST(TheLastOfEqualKeysCountsAndListsOfOneEntryAreMerged) {

@@ -300,7 +300,7 @@ class ExampleScanner:
         """
         (key, present, records by kind, first record by kind, counts, steps, ints, floats, nonfinite, sizes,
         strings by look) each; ranges are (min, max) or None. Kinds: unset, bytes, float, int64. Looks: empty, text,
-        jpeg, png, gif, webp, binary.
+        jpeg, png, gif, webp, binary; the last entry counts records that have the key more than once.
         """
 
     @property

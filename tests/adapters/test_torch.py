@@ -1,4 +1,4 @@
-"""Feeds for PyTorch: tensors over the arrays' memory, its DataLoader with workers, states that count what was delivered."""
+"""Feeds for PyTorch: tensors over the arrays' memory, DataLoader with workers, states that count what was delivered."""
 
 from __future__ import annotations
 

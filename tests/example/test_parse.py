@@ -97,7 +97,7 @@ def test_an_empty_batch_gives_empty_columns_of_the_right_shape():
         },
     )
 
-    assert [columns[key].shape for key in "abd"] == [(0, 3), (0, 2), (0, 0, 2)]
+    assert [columns[key].shape for key in ("a", "b", "d")] == [(0, 3), (0, 2), (0, 0, 2)]
     assert len(columns["c"]) == 0
 
 

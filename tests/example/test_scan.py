@@ -129,10 +129,12 @@ def test_a_feature_of_no_kind_is_left_out():
     assert spec.reasons["x"] == "no record says its kind (1 of 1 have the key)"
 
 
-def test_the_last_of_equal_keys_is_counted():
+def test_the_last_of_equal_keys_is_counted_and_that_there_were_more():
     record = example(entry("x", feature(BYTES, strings(b"a", b"b"))), entry("x", feature(BYTES, strings(b"c"))))
 
-    assert scan_features(Bytes.from_list([record])).features["x"].counts == (1, 1)
+    facts = scan_features(Bytes.from_list([record, encode_example({"x": "a"})])).features["x"]
+
+    assert (facts.counts, facts.present, facts.repeated) == ((1, 1), 2, 1)
 
 
 def test_values_that_cannot_be_read_are_found_in_every_feature():

@@ -46,3 +46,26 @@ class TinySource(ListedSource):
         if number in self.bad:
             raise SourceError("is broken", listing.key(index))
         return {"key": listing.key(index), "number": np.int64(number), "label": number % 3}
+
+
+@dataclass(frozen=True)
+class ManyItems(ListedSource):
+    """`n` items with keys as long as those of pictures in class folders, given by column."""
+
+    n: int = 0
+
+    def scan(self) -> Scan:
+        """Makes the listing."""
+        builder = ListingBuilder()
+        for number in range(self.n):
+            builder.add(f"class_{number % 100:03d}/picture_{number:08d}.jpg", size=1000, label=number % 100)
+        return Scan(Schema({"x": Scalar(), "label": ClassLabel(num_classes=100)}), builder.listing())
+
+    def load(self, index: int) -> dict[str, Any]:
+        """Gives an item."""
+        return {"x": index, "label": index % 100}
+
+    def load_columns(self, start: int, stop: int) -> dict[str, Any]:
+        """Gives many items."""
+        rows = np.arange(start, stop)
+        return {"x": rows, "label": rows % 100}

@@ -39,6 +39,7 @@ class FeatureFacts:
       floats: Range of the finite floats.
       nonfinite: How many floats are infinite or NaN.
       sizes: Range of the byte strings' sizes. [bytes]
+      repeated: Records that have the key more than once; the last counts.
       looks: "text", "jpeg", "png", "gif", "webp", "empty", "binary" -> how many byte strings look like it.
     """
 
@@ -52,6 +53,7 @@ class FeatureFacts:
     nonfinite: int
     sizes: tuple[int, int] | None
     looks: Mapping[str, int]
+    repeated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ def _check(failure: Any, before: int) -> None:
 
 
 def _facts(present: int, kinds: Any, first: Any, *ranges: Any) -> FeatureFacts:
-    counts, steps, ints, floats, nonfinite, sizes, looks = ranges
+    counts, steps, ints, floats, nonfinite, sizes, looks, repeated = ranges
     seen = [at for at, count in enumerate(kinds) if count]
     return FeatureFacts(
         present,
@@ -157,6 +159,7 @@ def _facts(present: int, kinds: Any, first: Any, *ranges: Any) -> FeatureFacts:
         nonfinite,
         sizes,
         {name: count for name, count in zip(_LOOKS, looks, strict=True) if count},
+        repeated,
     )
 
 

@@ -248,9 +248,7 @@ def _resized(pixels: NDArray[Any], size: tuple[int, int] | int | None) -> NDArra
         return pixels
     # Averaging loses no detail on the way down; on the way up there is nothing to average.
     method: Literal["area", "bilinear"] = "area" if size[0] <= height and size[1] <= width else "bilinear"
-    resized = np.rint(image.resize(pixels, size, method))
-    stored: NDArray[Any] = np.clip(resized, 0, np.iinfo(pixels.dtype).max).astype(pixels.dtype)
-    return stored
+    return image.resize(pixels, size, method, dtype=pixels.dtype)
 
 
 def _cropped(pixels: NDArray[Any], size: tuple[int, int] | None) -> NDArray[Any]:

@@ -78,16 +78,17 @@ def _write(task: ShardTask, folder: Folder, place: Path) -> ShardResult:
     place.parent.mkdir(parents=True, exist_ok=True)
     items = EncodedItems(task, folder)
     kind, _, seekable = task.compression.partition("_")
-    records = 0
+    records = checksum = 0
     with TFRecordWriter(place, kind, seekable=bool(seekable), overwrite=True, index=True) as writer:
         for framed, count in items:
             writer.write_framed(framed)
+            checksum = _native.crc32c(framed, checksum)  # While it is in the cache.
             records += count
     result = ShardResult(
         file=task.file,
         records=records,
         bytes=place.stat().st_size,
-        crc32c=_crc32c(place),
+        crc32c=_crc32c(place) if kind else f"{checksum:08x}",
         bytes_in=int(task.source.listing().sizes.sum()),
         skipped=tuple(items.skipped),
         pictures=items.seen,
@@ -105,7 +106,7 @@ def index_name(file: str) -> str:
 
 
 def _crc32c(path: Path) -> str:
-    """Returns the CRC-32C of a file's bytes, as 8 hexadecimal digits."""
+    """Returns the CRC-32C of a compressed file's bytes, as 8 hexadecimal digits."""
     crc = 0
     with path.open("rb") as file:
         while chunk := file.read(_CHECKSUM_CHUNK_BYTES):
