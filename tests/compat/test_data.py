@@ -14,6 +14,7 @@ from PIL import Image
 import wellfed.compat as tf
 from wellfed.compat.dataset_files import interleave_order
 from wellfed.compat.tracing import trace
+from wellfed.errors import StageError
 
 Dataset = tf.data.Dataset
 
@@ -364,9 +365,20 @@ def test_a_functions_error_has_tensorflows_name_and_itself_as_cause():
             raise ValueError("no such sample")
         return n
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match="no such sample") as caught:
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"fail at .*test_data\.py:\d+\) failed at row 3"
+    ) as caught:
         values(SMALL.map(fail))
-    assert isinstance(caught.value.__cause__, ValueError)
+    assert isinstance(caught.value.__cause__, StageError)
+    assert str(caught.value.__cause__.__cause__) == "no such sample"
+
+
+def test_a_functions_error_on_a_batch_names_it_too():
+    def fail(batch):
+        raise ValueError(f"no such batch: {batch.numpy().tolist()}")
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"fail at .*test_data\.py:\d+\).*no such batch: \[0, 1\]"):
+        values(SMALL.batch(2).map(fail))
 
 
 def test_a_damaged_record_is_a_data_loss(tmp_path):

@@ -43,6 +43,12 @@ def test_a_numpy_array_on_the_left_leaves_the_work_to_the_tensor(session):
     assert session.run(np.array([1.0, 2.0]) * x, {x: 3}).tolist() == [3, 6]
 
 
+def test_an_eager_value_on_the_left_leaves_the_work_to_the_tensor(session):
+    x = tf.placeholder(tf.float32)
+
+    assert session.run([tf.constant(2.0) * x, tf.constant([1.0, 2.0]) - x], {x: 3})[1].tolist() == [-2, -1]
+
+
 def test_a_fraction_does_not_fit_an_integer_tensor():
     with pytest.raises(TypeError, match=r"Expected int64, but got float64 values such as 1\.5"):
         tf.placeholder(tf.int64) + 1.5

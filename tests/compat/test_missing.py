@@ -29,6 +29,8 @@ def test_a_name_that_is_not_here_points_to_what_is(space, name, hint):
 def test_a_verb_that_is_not_here_points_to_the_feed():
     with pytest.raises(AttributeError, match=r"has no tf\.data\.Dataset\.snapshot: see wellfed\.feed"):
         tf.data.Dataset.range(3).snapshot  # noqa: B018 -- looking it up is the act.
+    with pytest.raises(AttributeError, match=r"has no tf\.data\.Dataset\.choose_from_datasets: see wellfed\.feed"):
+        tf.data.Dataset.choose_from_datasets  # noqa: B018 -- looking it up is the act.
 
 
 @pytest.mark.parametrize(

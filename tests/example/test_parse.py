@@ -309,9 +309,10 @@ def test_a_sequence_of_an_example_must_allow_missing():
         parse_example([b""], {"x": FixedLenSequenceFeature([], np.int64)})
 
 
-def test_what_is_no_feature_is_refused_by_name():
+@pytest.mark.parametrize("feature", [3, [np.int64]], ids=["number", "list"])
+def test_what_is_no_feature_is_refused_by_name(feature):
     with pytest.raises(ValueError, match='feature "x": a feature such as'):
-        parse_example([b""], {"x": 3})
+        parse_example([b""], {"x": feature})
 
 
 def test_one_record_where_many_are_due_is_refused():

@@ -13,7 +13,7 @@ from PIL import Image as PilImage
 
 from wellfed.columns import Bytes
 from wellfed.datasets import ClassLabel, Image, Schema, Text, open_dataset
-from wellfed.errors import ImageError, PackError
+from wellfed.errors import ImageError, PackError, SourceError
 from wellfed.example import parse_example
 from wellfed.image import decode_image, encode_image, image_info, resize
 from wellfed.io import TFRecordReader
@@ -319,6 +319,32 @@ def test_workers_that_encode_pictures_are_processes_and_give_the_same_bytes(tmp_
     assert one.records == two.records == {"train": 6}
     manifests = [json.loads((tmp_path / out / ".wellfed" / "manifest.json").read_text()) for out in ("one", "two")]
     assert manifests[0] == manifests[1]
+
+
+@pytest.fixture
+def vanishing(tmp_path):
+    """Returns a source of three pictures, one of which vanishes after it was listed."""
+    for number in range(3):
+        path = tmp_path / "pictures" / "cat" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode_image(COLOUR))
+    source = ClassFolders(tmp_path / "pictures")
+    source.listing()
+    path.unlink()
+    return source
+
+
+def test_a_picture_that_vanishes_ends_the_pack_with_its_path(tmp_path, vanishing):
+    with pytest.raises(SourceError, match=r"cat/2\.png: was there when it was listed and is gone"):
+        pack(vanishing, tmp_path / "out", name="p")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_picture_that_vanishes_is_left_out_when_asked(tmp_path, vanishing):
+    report = pack(vanishing, tmp_path / "out", name="p", on_error="skip")
+
+    assert [item.item for item in report.skipped] == ["cat/2.png"]
+    assert columns(tmp_path / "out", "train")["image"].shape == (2, 12, 20, 3)
 
 
 # --- The corpus of odd and corrupt pictures ------------------------------------------------------

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,6 +66,38 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_bytes(tmp_path, undis
 
     assert contents(out) == whole
     assert state(out) == "whole"
+
+
+@pytest.mark.parametrize("share", random.Random(6).choices(range(1, 1000), k=3))
+def test_killed_with_two_workers_and_run_again_gives_the_same_bytes(tmp_path, undisturbed, share):
+    whole, operations = undisturbed
+    out = tmp_path / "out"
+
+    run_killed(out, 1 + operations * share // 1000, "--two-workers")
+    pack_whole(out)
+
+    assert contents(out) == whole
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="whether a process runs is told by /proc")
+def test_worker_processes_end_when_the_pack_is_killed(tmp_path):
+    code, _ = run_killed(tmp_path / "out", tmp_path / "marker", "--from-worker")
+    worker = int((tmp_path / "marker").read_text())
+
+    assert code == KILLED
+    waited = 0.0
+    while is_running(worker) and waited < 10:
+        threading.Event().wait(0.02)
+        waited += 0.02
+    assert not is_running(worker)
+
+
+def is_running(process):
+    """Says whether a process is there that is no zombie."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @pytest.mark.parametrize("share", random.Random(8).choices(range(1, 1000), k=3))

@@ -232,6 +232,20 @@ def test_without_dtypes_the_first_element_decides():
         queue.enqueue((1, "a", np.zeros(3, np.float32)))
 
 
+@pytest.mark.parametrize("element", [5, b"text", np.zeros(2)], ids=["number", "text", "array"])
+def test_without_dtypes_a_dequeue_may_wait_for_the_first_element(element):
+    queue, got = FIFOQueue(4), []
+    consumer = threading.Thread(target=lambda: got.append(queue.dequeue()))
+    consumer.start()
+    while queue.waiting() != (0, 1):
+        consumer.join(0.001)
+
+    queue.enqueue([element])
+    consumer.join()
+
+    assert np.array_equal(got[0], element)
+
+
 def test_without_dtypes_a_first_dict_gives_the_names():
     queue = FIFOQueue(4)
     queue.enqueue_many({"x": [1, 2], "y": [3.0, 4.0]})

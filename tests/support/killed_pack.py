@@ -1,23 +1,31 @@
 """Packs in a process that kills itself with SIGKILL at the k-th operation on the packed folder.
 
-    python killed_pack.py OUT K [--overwrite]
+    python killed_pack.py OUT K [--overwrite] [--two-workers]
+    python killed_pack.py OUT MARKER --from-worker
 
 An operation is a file opened for writing, renamed, removed, or a folder made or removed. With K too large the pack
-ends; the exit code is then 0 and the number of operations is printed. One worker, so that k means the same each time.
+ends; the exit code is then 0 and the number of operations is printed. With one worker k means the same each time. In
+the second form it is the pack's own worker process that kills it.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tiny_source import TinySource
 
-from wellfed.packing import pack
+from wellfed.datasets.folder import open_folder
+from wellfed.packing import PackOptions, pack
+from wellfed.packing.job import Job
+from wellfed.packing.packer import Packer
+from wellfed.packing.run import LocalPool
 
 WATCHED = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree"}
 OPTIONS = {"name": "tiny", "split": {"train": 0.7, "test": 0.3}, "shards": 3, "seed": 4}
@@ -42,6 +50,26 @@ class KillsItsProcess(TinySource):
         return super().load(index)
 
 
+@dataclass(frozen=True)
+class KillsItsParent(TinySource):
+    """Kills the process that packs from one of its worker processes, then goes on loading for ever.
+
+    Attributes:
+      marker: A file that gets the worker's process id first.
+    """
+
+    marker: str = ""
+
+    def load(self, index: int) -> dict[str, Any]:
+        """Never comes back."""
+        parent = multiprocessing.parent_process()
+        assert parent is not None
+        Path(self.marker).write_text(str(os.getpid()), encoding="utf-8")
+        os.kill(parent.pid, signal.SIGKILL)
+        threading.Event().wait()
+        raise AssertionError("waited for nothing, for ever")
+
+
 class Countdown:
     """Counts the operations under a folder and kills the process at the one it was told."""
 
@@ -61,9 +89,19 @@ class Countdown:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-if __name__ == "__main__":
-    out, last = sys.argv[1], int(sys.argv[2])
-    countdown = Countdown(out, last)
+def main(out: str, argument: str, *flags: str) -> None:
+    """Packs until it is killed."""
+    if "--from-worker" in flags:
+        source = KillsItsParent(10, marker=argument)
+        job = Job.plan(source, PackOptions(name="tiny"))
+        pool = LocalPool(1, processes=True)
+        Packer(job, out, open_folder(out), on_error="raise", overwrite=False, progress=None).run(pool)
+    countdown = Countdown(out, int(argument))
     sys.addaudithook(countdown)
-    pack(SOURCE, out, workers=1, overwrite="--overwrite" in sys.argv, **OPTIONS)
+    workers = 2 if "--two-workers" in flags else 1
+    pack(SOURCE, out, workers=workers, overwrite="--overwrite" in flags, **OPTIONS)
     print(countdown.seen)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -29,7 +29,7 @@ from wellfed.compat.elements import (
     without_lists,
 )
 from wellfed.compat.iterators import DatasetIterator, OneShotIterator, guarded
-from wellfed.compat.missing import INSTEAD
+from wellfed.compat.missing import refuse
 from wellfed.compat.sequential import SequentialVerbs
 from wellfed.compat.tracing import MapFunction, TensorSpec, spec_of_value
 from wellfed.errors import OutOfRangeError
@@ -41,7 +41,14 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 
 
-class Dataset(SequentialVerbs):
+class _Refusing(type):
+    """Says of a name that a class has not what wellfed has instead."""
+
+    def __getattr__(cls, name: str) -> Any:
+        refuse("data.Dataset", name)
+
+
+class Dataset(SequentialVerbs, metaclass=_Refusing):
     """Elements in an order. Made by `from_tensor_slices` and its kin; each verb gives a new data set.
 
     Elements are eager tensors, tuples or dicts; strings are `bytes`. All of it is `wellfed.feed.Dataset` behind
@@ -173,8 +180,9 @@ class Dataset(SequentialVerbs):
         function = MapFunction(map_func, self.known_spec)
         spec = function.traced.spec if function.traced is not None else None
         if self.is_batched:
-            return Dataset(self.behind.map(function.of_one, rng=True), spec, batched=True)
-        return Dataset(self.behind.map(function), spec)
+            return Dataset(self.behind.map(function.of_each_batch(), rng=True), spec, batched=True)
+        untraced = self.known_spec is not None and function.traced is None
+        return Dataset(self.behind.map(function.of_each() if untraced else function), spec)
 
     def batch(
         self,
@@ -354,9 +362,7 @@ class Dataset(SequentialVerbs):
         return Dataset(behind, self.known_spec, batched=self.is_batched)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise AttributeError(f"wellfed.compat has no tf.data.Dataset.{name}: {INSTEAD['data.']}")
+        refuse("data.Dataset", name)
 
     def __repr__(self) -> str:
         return f"<tf.data.Dataset over {self.behind!r}>"

@@ -10,7 +10,7 @@ import numpy as np
 from wellfed.columns import Bytes
 from wellfed.compat.deferred.eager import eager, leaves, map_tree
 from wellfed.compat.deferred.graph import Operation
-from wellfed.compat.deferred.session import Run, op_error
+from wellfed.compat.deferred.session import Run, op_error, op_kind
 from wellfed.errors import InvalidArgumentError, OpError, OutOfRangeError, StageError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def guarded(step: Callable[[], Any]) -> Any:
         cause = error.__cause__ or error
         if isinstance(cause, OpError):
             raise cause from error
-        raise op_error(cause, str(error)) from error
+        raise op_kind(cause)(None, None, str(error)) from error
     except Exception as error:
         raise op_error(error, "IteratorGetNext") from error
 

@@ -39,6 +39,7 @@ INSTEAD = {
     "train.*Optimizer": _MODELS,
     "train.": _MODELS,
     "data.experimental.": _FEED,
+    "data.Dataset.": _FEED,
     "data.": _FEED,
     "gfile.": _FILES,
     "image.": "wellfed.image, or tf.py_func with Pillow or OpenCV",

@@ -157,6 +157,17 @@ def trace(function: Callable[..., Any], spec: Any) -> Traced | None:
             return None
 
 
+class _Named:
+    """A function that errors name as the user's own."""
+
+    def __init__(self, function: MapFunction, call_it: Callable[..., Any]) -> None:
+        self._call_it = call_it
+        self.__qualname__, self.__code__ = function.__qualname__, function.__code__
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._call_it(*arguments)
+
+
 class MapFunction:
     """A function given to `map`, as the feed's transform: columns in, columns out.
 
@@ -182,9 +193,16 @@ class MapFunction:
             return traced.columns(columns, seeds)
         return stacked([self._call(row_of(columns, i)) for i in range(len(leaves(columns)[0]))])
 
-    def of_one(self, element: Any, rng: np.random.Generator) -> Any:
-        """Gives the function's element for one element, such as a batch."""
+    def _of_one(self, element: Any, rng: np.random.Generator) -> Any:
         return self._one(self._find(lambda: map_tree(spec_of_value, element)), element, rng)
+
+    def of_each(self) -> _Named:
+        """Gives the function of one element's values, for the feed to call: it names the element in errors."""
+        return _Named(self, self._call)
+
+    def of_each_batch(self) -> _Named:
+        """Gives the function of one batch and a generator, for the feed to call."""
+        return _Named(self, self._of_one)
 
     def _find(self, spec: Callable[[], Any]) -> Traced | None:
         with self._lock:

@@ -191,7 +191,10 @@ def compile_features(features: Mapping[str, FeatureSpec]) -> FeatureParser:
     Raises:
       ValueError: No feature is given, one is no feature, or two read the same key in different ways.
     """
-    return _compiled(tuple(features.items()))
+    try:
+        return _compiled(tuple(features.items()))
+    except TypeError:  # Something that cannot be hashed, and so is no feature.
+        return FeatureParser(features)
 
 
 def parse_example(serialized: RecordBatch, features: Mapping[str, FeatureSpec]) -> dict[str, Any]:

@@ -238,7 +238,8 @@ class QueueEngine:
             attempt = Take(1)
             self._join(self._takes, attempt)
         self.end(attempt, timeout)
-        return tuple(column[0] for column in storage.join(attempt.parts))
+        # Of `self`, not of the local: the first element may have brought another storage during the wait.
+        return tuple(column[0] for column in self.storage.join(attempt.parts))
 
     def take_many(self, count: int, timeout: float | None, *, up_to: bool = False) -> Columns:
         """Takes rows out as they come until there are `count`, or all there will be where `up_to`."""

@@ -252,10 +252,14 @@ def run_plan(run: Run, plan: Sequence[Operation], values: dict[Tensor, Any]) -> 
             values.setdefault(tensor, value)  # Fed values stay.
 
 
-def op_error(kind_of: BaseException, name: str) -> errors.OpError:
-    """Gives the `OpError` that TensorFlow would make of an error of Python code."""
-    kind = next((mine for theirs, mine in _KINDS if isinstance(kind_of, theirs)), errors.UnknownError)
-    return kind(None, name, f"{name}: {type(kind_of).__name__}: {kind_of}")
+def op_kind(error: BaseException) -> type[errors.OpError]:
+    """Gives the kind of `OpError` that TensorFlow would make of an error of Python code."""
+    return next((mine for theirs, mine in _KINDS if isinstance(error, theirs)), errors.UnknownError)
+
+
+def op_error(error: BaseException, name: str) -> errors.OpError:
+    """Gives the `OpError` that TensorFlow would make of an error of Python code in an operation."""
+    return op_kind(error)(None, name, f"{name}: {type(error).__name__}: {error}")
 
 
 def in_order(roots: list[Operation], fed: frozenset[Tensor]) -> list[Operation]:
