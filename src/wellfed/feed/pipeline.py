@@ -76,10 +76,11 @@ class Pipeline:
         readers: Mapping[plan.Source, Reader],
         context: RunContext,
         report: ErrorReport | None = None,
+        pool: _native.LeasePool | None = None,
     ) -> None:
         self._context, self._report = context, report
         self._meters: list[Meter] = []
-        self._pool = _native.LeasePool(MAX_FREE_BYTES)
+        self._pool = pool or _native.LeasePool(MAX_FREE_BYTES)
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
 
-MAX_FREE_BYTES = 64 << 20  # Memory of batches that died and waits for the next ones.
+MAX_FREE_BYTES = 128 << 20  # Memory of batches that died and waits for the next ones.
 
 
 @dataclass

@@ -16,6 +16,7 @@ from wellfed.feed.streams import Streams, StreamWork
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from wellfed import _native
     from wellfed.feed.context import RunContext
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
@@ -32,8 +33,10 @@ class Runner:
       pipelines: The last pipelines that were started.
     """
 
-    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions) -> None:
-        self._readers, self._options = readers, options
+    def __init__(
+        self, readers: Mapping[plan.Source, Reader], options: FeedOptions, pool: _native.LeasePool | None = None
+    ) -> None:
+        self._readers, self._options, self._pool = readers, options, pool
         self.report = ErrorReport(options.max_errors)
         self.pipelines: list[Pipeline] = []  # For their accounts of time; a stream may run several.
 
@@ -48,7 +51,7 @@ class Runner:
 
     def _addressable(self, node: plan.Node, context: RunContext, position: int) -> Engine:
         report = self.report if self._options.on_error == "replace" else None
-        pipeline = Pipeline(node, self._readers, context, report)
+        pipeline = Pipeline(node, self._readers, context, report, self._pool)
         self.pipelines = [*self.pipelines[-1:], pipeline]
         threads = self._options.thread_count()
         window = 2 * threads
