@@ -2,6 +2,7 @@
 
     claim     a thread takes the next range of positions         one at a time, in order
     work      it makes the unit                                  side by side, without the GIL where work is native
+    help      or a part of a unit that another thread makes      where a batch is heavy: see `wellfed.feed.parts`
     take      the consumer gets the units                        in the order of claims
 
 At most `window` units are claimed and not yet taken: a thread needs a token to claim one, and taking one gives a token
@@ -19,6 +20,7 @@ from queue import SimpleQueue
 from time import perf_counter
 
 from wellfed.errors import WellfedError
+from wellfed.feed.parts import Helpers
 from wellfed.feed.stages import Cancelled
 from wellfed.feed.unit import Unit
 
@@ -92,6 +94,7 @@ class Engine:
       size: How units are sized.
       at_end: Called once, by the thread that finds nothing left to claim.
       at_close: Called by `close`, before it waits for the threads.
+      helpers: Where `work` asks for help; its threads are this engine's.
 
     Attributes:
       waited_seconds: How long `take` waited for units. [s]
@@ -110,14 +113,15 @@ class Engine:
         size: UnitSize,
         at_end: Callable[[], None] = _nothing,
         at_close: Callable[[], None] = _nothing,
+        helpers: Helpers | None = None,
     ) -> None:
         self._work, self._available, self._size = work, available, size
         self._at_end, self._at_close = at_end, at_close
         self.stopped = False
         self.waited_seconds = 0.0
-        self._claim_lock = threading.Lock()  # Guards the three below.
-        self._position, self._claimed, self._ended = start, 0, False
-        self._room: SimpleQueue[bool] = SimpleQueue()  # False: end.
+        self._claim_lock = threading.Lock()  # Guards the four below.
+        self._position, self._claimed, self._making, self._ended = start, 0, 0, False
+        self._room = (helpers or Helpers(threads)).tokens
         self._made: SimpleQueue[_Result | None] = SimpleQueue()  # None: look again whether anything is still due.
         self._ready: dict[int, _Result] = {}
         self._taken = 0
@@ -180,13 +184,19 @@ class Engine:
         self._work, self._available, self._at_close = _no_work, _none_available, _nothing
 
     def _run(self) -> None:
-        while self._room.get() and not self.stopped:
+        while (token := self._room.get()) and not self.stopped:
+            if token is not True:
+                token()
+                continue
             claim = self._claim()
             if claim is None:
-                return
+                continue
             result, start, stop = claim
             self._make(start, stop, result)
             self._made.put(result)
+            with self._claim_lock:
+                self._making -= 1
+                self._let_go()
 
     def _claim(self) -> tuple[_Result, int, int] | None:
         """The next range of positions; None where nothing is left to do."""
@@ -205,6 +215,7 @@ class Engine:
                 return None
             if stop > start:
                 self._claimed += 1
+                self._making += 1
                 self._position = stop
                 return result, start, stop
             self._end(None)
@@ -214,8 +225,13 @@ class Engine:
     def _end(self, last: _Result | None) -> None:
         self._ended = True
         self._made.put(last)
-        for _ in self._threads:
-            self._room.put(False)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Ends the threads once nothing is left to claim and nobody may ask for help."""
+        if self._ended and not self._making:
+            for _ in self._threads:
+                self._room.put(False)
 
     def _find_stop(self, start: int) -> int:
         """Where the next unit ends: before damage that the walk to its end would meet."""

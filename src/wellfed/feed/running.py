@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from wellfed.feed import plan
 from wellfed.feed.engine import Engine, UnitSize
 from wellfed.feed.guard import ErrorReport
+from wellfed.feed.parts import Helpers
 from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.streams import Streams, StreamWork
 
@@ -51,9 +52,10 @@ class Runner:
 
     def _addressable(self, node: plan.Node, context: RunContext, position: int) -> Engine:
         report = self.report if self._options.on_error == "replace" else None
-        pipeline = Pipeline(node, self._readers, context, report, self._pool)
-        self.pipelines = [*self.pipelines[-1:], pipeline]
         threads = self._options.thread_count()
+        helpers = Helpers(threads)
+        pipeline = Pipeline(node, self._readers, context, report, self._pool, helpers)
+        self.pipelines = [*self.pipelines[-1:], pipeline]
         window = 2 * threads
         return Engine(
             pipeline.work,
@@ -64,6 +66,7 @@ class Runner:
             size=UnitSize(self._options.unit_bytes(window)),
             at_end=pipeline.settle,
             at_close=pipeline.cancel,
+            helpers=helpers,
         )
 
     def _elements(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:

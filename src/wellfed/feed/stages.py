@@ -19,8 +19,10 @@ from wellfed.feed import plan
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
 from wellfed.feed.padding import pad
+from wellfed.feed.parts import Helpers
 from wellfed.feed.tree import Tree, length_of, rows_of
 from wellfed.feed.unit import Unit
+from wellfed.image import Fused, PictureTransform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +44,7 @@ class StageContext:
       locate: Says where a row came from, by source and number, for errors.
       cancelled: True once the owner closed; asked between calls of users' functions.
       pool: Memory for results that comes back by itself.
+      helpers: Threads that may do a part of the rows.
     """
 
     order: Order
@@ -49,6 +52,7 @@ class StageContext:
     locate: Callable[[int, int], str]
     cancelled: Callable[[], bool] = field(default=lambda: False)
     pool: _native.LeasePool | None = None
+    helpers: Helpers = field(default_factory=lambda: Helpers(1))
 
 
 def row_seeds(seed: int, positions: Positions) -> UInt64s:
@@ -160,7 +164,21 @@ def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext)
     shape, dtype = spec
     size = len(seeds) * math.prod(shape) * np.dtype(dtype).itemsize
     out = context.pool.take(size).view(dtype).reshape(len(seeds), *shape)
-    return transform.apply(columns, seeds, out=out)
+    if not isinstance(transform, PictureTransform | Fused):
+        return transform.apply(columns, seeds, out=out)
+    given = {transform.column: columns[transform.column]}
+
+    def part(start: int, stop: int) -> None:
+        transform.apply(rows_of(given, start, stop), seeds[start:stop], out=out[start:stop])
+
+    try:
+        context.helpers.run(part, len(seeds), context.cancelled)
+    except ImageError:
+        transform.apply(given, seeds, out=out)  # Names the first picture that fails by its place in the whole.
+        raise
+    if context.cancelled():
+        raise Cancelled
+    return {**columns, transform.column: out}
 
 
 def _row_spec(column: Any) -> tuple[tuple[int, ...] | None, Any]:
