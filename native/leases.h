@@ -14,8 +14,8 @@
 namespace wellfed {
 
 // Thread-safe. Blocks are aligned to 64 bytes, from 4 MiB on to 2 MiB and, where the system has them, of huge
-// pages. A block is reused only for requests of its own size class (powers of two and their halves, from 4 MiB
-// on their eighths), so at most a third of it lies idle.
+// pages. A block is reused only for requests of its own size class (powers of two and their halves, from 4
+// MiB on their eighths), so at most a third of it lies idle.
 class LeasePool : public std::enable_shared_from_this<LeasePool> {
  public:
   // Keeps at most `max_free_bytes` of returned blocks; what is beyond goes back to the system.

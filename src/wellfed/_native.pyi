@@ -175,6 +175,35 @@ def run_pixels(
     window that is taken of it; 1 to mirror. The GIL is released.
     """
 
+class PixelRows:
+    """
+    A pass into rows of out (n, h, w, C), or (n, C, h, w) if planar, for pictures that come one by one.
+    Not thread-safe: one for each thread.
+    """
+
+    def __init__(
+        self,
+        out: Annotated[NDArray, dict(shape=(None, None, None, None), order="C", device="cpu")],
+        source_type: str,
+        channels: int,
+        out_type: str,
+        method: str,
+        rounded: str,
+        scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        planar: bool,
+        stream: bool,
+    ) -> None: ...
+    def run(
+        self,
+        row: int,
+        picture: Annotated[NDArray, dict(shape=(None, None, None), device="cpu", writable=False)],
+        place: Sequence[int],
+    ) -> None:
+        """
+        Fills a row from a picture (H, W, C); `place` is a row of geometry. The GIL is released.
+        """
+
 def pixel_implementations() -> list[str]:
     """
     The implementations of the pixel pass that this machine runs, slowest first.

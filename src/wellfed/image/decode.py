@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -54,6 +54,7 @@ class DecodeOptions:
     frames: Literal["first", "all", "error"] = "first"
     dct: Literal["accurate", "fast"] = "accurate"
     max_pixels: int = MAX_PIXELS
+    _plain: str = field(init=False, repr=False, compare=False)  # The colours that a JPEG without policies is given in.
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -61,6 +62,9 @@ class DecodeOptions:
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
         if self.max_pixels < 1:
             raise ValueError(f"max_pixels must be at least 1 pixel, got {self.max_pixels}")
+        plain = (self.dtype, self.mode, self.exif, self.frames) == ("uint8", "colour", "ignore", "first")
+        names = jpeg.BGR if self.order == "bgr" else jpeg.RGB
+        object.__setattr__(self, "_plain", names[self.channels] if plain and self.channels else "")
 
 
 _DEFAULTS = DecodeOptions()
@@ -109,7 +113,12 @@ def decode_image(
 
 def decode(data: Encoded, options: DecodeOptions, at_least: tuple[int, int] | None = None) -> npt.NDArray[Any]:
     """`decode_image` with its options in one object."""
-    view = unwrap_gzip(as_view(data))
+    view = as_view(data)
+    if options._plain and at_least is None and view[:3] == b"\xff\xd8\xff":
+        whole = jpeg.decode_whole(view, options._plain, options.dct == "fast", options.max_pixels)
+        if whole is not None:
+            return whole
+    view = unwrap_gzip(view)
     name = sniff_format(view)
     if name is None:
         raise ImageError(describe(view))

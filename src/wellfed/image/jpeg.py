@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 _SOS, _EOI, _COMMENT, _ADOBE = 0xDA, 0xD9, 0xFE, 0xEE
 _STANDALONE = {0x01, *range(0xD0, 0xD8)}  # TEM and RSTn have no length.
 _FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # SOFn; the three are DHT, JPG and DAC.
-_RGB = {1: "GRAY", 3: "RGB", 4: "RGBA"}
-_BGR = {1: "GRAY", 3: "BGR", 4: "BGRA"}
+RGB = {1: "GRAY", 3: "RGB", 4: "RGBA"}
+BGR = {1: "GRAY", 3: "BGR", 4: "BGRA"}
+_INKS = {"CMYK", "YCCK"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,18 @@ def read_shape(view: memoryview) -> JpegShape:
     except ValueError:
         header = read_header(view)
         return JpegShape(header.height, header.width, header.channels, header.components == 4)
-    return JpegShape(height, width, 1 if colour == "Gray" else 3, colour in {"CMYK", "YCCK"})
+    return JpegShape(height, width, 1 if colour == "Gray" else 3, colour in _INKS)
+
+
+def decode_whole(view: memoryview, colours: str, fast_dct: bool, max_pixels: int) -> npt.NDArray[np.uint8] | None:
+    """The usual picture at full size by the shortest way; None where the long one must look at it."""
+    try:
+        height, width, stored, _ = simplejpeg.decode_jpeg_header(view)
+        if height * width > max_pixels or stored in _INKS:
+            return None
+        return simplejpeg.decode_jpeg(view, colours, fast_dct)  # type: ignore[no-any-return]  # It ships no types.
+    except ValueError:
+        return None
 
 
 def decode(
@@ -98,7 +110,7 @@ def decode(
         "min_width": -(-shape.width // scale),
     }
     if not shape.inks:
-        return _decode(view, _BGR[channels] if bgr else _RGB[channels], options)
+        return _decode(view, BGR[channels] if bgr else RGB[channels], options)
     inks = _decode(view, "CMYK", options)
     pixels = rgb_of_cmyk(inks, inverted=read_header(view).adobe)
     if channels == 1:

@@ -22,6 +22,7 @@ TYPES = ("uint8", "uint16", "float32", "float16", "bfloat16")
 SOURCES = ("uint8", "uint16", "float32")
 FLOATS = ("float32", "float16", "bfloat16")
 METHODS = ("bilinear", "area")
+_NAMES = {np.dtype(name): name for name in ("uint8", "uint16", "float32", "float16")}
 
 
 def type_name(dtype: Any, choices: tuple[str, ...] = TYPES) -> str:
@@ -35,6 +36,11 @@ def type_name(dtype: Any, choices: tuple[str, ...] = TYPES) -> str:
 def array_dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype that holds pixels of the type `name`: bfloat16 as the bits in uint16."""
     return np.dtype(np.uint16 if name == "bfloat16" else name)
+
+
+def name_of(dtype: np.dtype[Any]) -> str:
+    """`dtype.name`, which takes NumPy 3 us."""
+    return _NAMES.get(dtype) or dtype.name
 
 
 def whole(height: int, width: int, size: tuple[int, int]) -> tuple[int, ...]:
@@ -69,20 +75,56 @@ def run(
     """
     if len(out) == 0:
         return
-    channels, item = pictures.shape[3], pictures.itemsize
-    rows = pictures.strides[2] == channels * item and (channels == 1 or pictures.strides[3] == item)
     _native.run_pixels(
-        pictures if rows else np.ascontiguousarray(pictures),
+        _with_whole_rows(pictures),
         geometry,
         out,
         out_type=out_type,
         method=method,
-        rounded=rounded or pictures.dtype.name,
+        rounded=rounded or name_of(pictures.dtype),
         scale=scale,
         bias=bias,
         planar=planar,
-        stream=out.nbytes >= _STREAM_BYTES * len(out),
+        stream=_is_large(out),
     )
+
+
+class RowWriter:
+    """Fills rows of an array one after another, from pictures of any sizes. The GIL is released.
+
+    Belongs to one thread. The arguments are those of `run`; pictures have the type `source` and `channels` channels.
+    """
+
+    def __init__(
+        self,
+        out: npt.NDArray[Any],
+        source: str,
+        channels: int,
+        *,
+        out_type: str,
+        method: str,
+        rounded: str | None,
+        factors: tuple[npt.NDArray[np.float32] | None, npt.NDArray[np.float32] | None],
+        planar: bool,
+    ) -> None:
+        self._native = _native.PixelRows(
+            out, source, channels, out_type, method, rounded or source, *factors, planar, _is_large(out)
+        )
+
+    def run(self, row: int, picture: npt.NDArray[Any], place: tuple[int, ...]) -> None:
+        """Fills `out[row]` from a picture (H, W, C); `place` is a row of geometry."""
+        self._native.run(row, _with_whole_rows(picture), place)
+
+
+def _with_whole_rows(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same pictures, copied where the pixels of a row do not lie side by side."""
+    channels, item = pictures.shape[-1], pictures.itemsize
+    whole_rows = pictures.strides[-2] == channels * item and (channels == 1 or pictures.strides[-1] == item)
+    return pictures if whole_rows else np.ascontiguousarray(pictures)
+
+
+def _is_large(out: npt.NDArray[Any]) -> bool:
+    return out.nbytes >= _STREAM_BYTES * len(out)
 
 
 # A batch of results this large each does not stay in cache until it is used (docs/images.md has the measurement).

@@ -69,10 +69,10 @@ def _run_array(work: PicturePass, pictures: Array, name: str, draws: _Draws, out
     """Pictures of one size, (B, H, W, C)."""
     try:
         _check_pixels(work, pictures, 4)
-        rows, height, width, channels = pictures.shape
+        rows, height, width, _ = pictures.shape
         places = _places(work, (height, width), draws, rows)
         size = work.fixed_size(height, width) or (height, width)
-        result = _allocate(work, rows, size, channels, pictures.dtype) if out is None else out
+        result = _allocate(work, rows, size, pictures) if out is None else out
         _run_native(work, pictures, places, result)
     except ImageError as error:
         raise ImageError(error.reason, f'column "{name}"') from error
@@ -85,27 +85,31 @@ def _run_rows(work: PicturePass, column: Any, name: str, draws: _Draws, out: Arr
     one_size = work.shape is not None or work.fixed_size(None, None) is not None
     result: Array | None = np.empty(rows, object) if out is None and not (one_size and rows) else out
     item_of = column.view if hasattr(column, "view") and not isinstance(column, np.ndarray) else column.__getitem__
+    writer: pixels.RowWriter | None = None
     for row in range(rows):
         try:
             picture, place = _read(work, item_of(row), draws, row)
-            size = work.window or (place[4], place[5])
             if result is None:
-                result = _allocate(work, rows, size, picture.shape[-1], picture.dtype)
-            if result.dtype != object:
-                _check_fits(work, picture, size, result)
-                if work.only_decodes:
-                    result[row] = picture
-                else:
-                    _run_native(work, picture[None], np.array([place], np.int64), result[row : row + 1])
-            elif work.only_decodes:
+                result = _allocate(work, rows, work.window or (place[4], place[5]), picture)
+            if result.dtype == object:
+                result[row] = picture if work.only_decodes else _alone(work, picture, place)
+                continue
+            _check_fits(work, picture, place, result)
+            if work.only_decodes:
                 result[row] = picture
             else:
-                value = _allocate(work, 1, size, picture.shape[-1], picture.dtype)
-                _run_native(work, picture[None], np.array([place], np.int64), value)
-                result[row] = value[0]
+                writer = writer or _writer(work, picture, result)
+                writer.run(row, picture, place)
         except ImageError as error:
             raise ImageError(error.reason, f'row {row} of column "{name}"') from error
     return np.empty(0, object) if result is None else result
+
+
+def _alone(work: PicturePass, picture: Array, place: Place) -> Array:
+    """The result of one picture as an array of its own."""
+    value = _allocate(work, 1, work.window or (place[4], place[5]), picture)
+    _writer(work, picture, value).run(0, picture, place)
+    return value[0]
 
 
 def _read(work: PicturePass, item: Any, draws: _Draws, row: int) -> tuple[Array, Place]:
@@ -173,9 +177,27 @@ def _places(work: PicturePass, size: Size, draws: _Draws, rows: int) -> npt.NDAr
     return places
 
 
-def _allocate(work: PicturePass, rows: int, size: Size, channels: int, dtype: np.dtype[Any]) -> Array:
+def _allocate(work: PicturePass, rows: int, size: Size, like: Array) -> Array:
+    """Memory for `rows` results of pictures of the channels and the type of `like`."""
+    channels = like.shape[-1]
     shape = (channels, *size) if work.planar else (*size, channels)
-    return np.empty((rows, *shape), pixels.array_dtype(work.out_type(dtype.name)))
+    return np.empty((rows, *shape), pixels.array_dtype(work.out_type(pixels.name_of(like.dtype))))
+
+
+def _writer(work: PicturePass, like: Array, out: Array) -> pixels.RowWriter:
+    """What fills rows of `out` from pictures of the channels and the type of `like`."""
+    channels, source = like.shape[-1], pixels.name_of(like.dtype)
+    scaling = work.scaling
+    return pixels.RowWriter(
+        out,
+        source,
+        channels,
+        out_type=work.out_type(source),
+        method=work.method,
+        rounded=work.rounded,
+        factors=(None, None) if scaling is None else scaling.factors(channels),
+        planar=work.planar,
+    )
 
 
 def _run_native(work: PicturePass, pictures: Array, places: npt.NDArray[np.int64], out: Array) -> None:
@@ -185,7 +207,7 @@ def _run_native(work: PicturePass, pictures: Array, places: npt.NDArray[np.int64
         pictures,
         places,
         out,
-        out_type=work.out_type(pictures.dtype.name),
+        out_type=work.out_type(pixels.name_of(pictures.dtype)),
         method=work.method,
         rounded=work.rounded,
         scale=scale,
@@ -198,12 +220,12 @@ def _check_pixels(work: PicturePass, pictures: Array, ndim: int) -> None:
     found = f"found {pictures.dtype} of shape {pictures.shape}"
     if work.decode is not None:
         raise ImageError(f"Decode needs encoded pictures, {found}")
-    if pictures.ndim != ndim or pictures.dtype.name not in pixels.SOURCES or not 1 <= pictures.shape[-1] <= 4:
+    if pictures.ndim != ndim or pixels.name_of(pictures.dtype) not in pixels.SOURCES or not 1 <= pictures.shape[-1] <= 4:
         raise ImageError(f"uint8, uint16 or float32 pixels with 1 to 4 channels are due, channels last, {found}")
 
 
-def _check_fits(work: PicturePass, picture: Array, size: Size, result: Array) -> None:
-    channels = picture.shape[-1]
+def _check_fits(work: PicturePass, picture: Array, place: Place, result: Array) -> None:
+    size, channels = work.window or (place[4], place[5]), picture.shape[-1]
     due = (channels, *size) if work.planar else (*size, channels)
     if result.shape[1:] != due or picture.ndim != 3:
         raise ImageError(f"the picture becomes {due}, but rows of {result.shape[1:]} are due; see Decode's channels")

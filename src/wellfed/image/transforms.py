@@ -9,6 +9,7 @@ A transform that gets encoded pictures decodes them first, as `Decode` does by d
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -83,6 +84,10 @@ class Decode(DecodeOptions, _Picture):
     column: str = field(kw_only=False)
     shape: tuple[int, int, int] | None = None
     scaled_decode: bool = False
+
+    def __post_init__(self) -> None:
+        DecodeOptions.__post_init__(self)
+        _keep(self, shape=None if self.shape is None else tuple(self.shape))
 
     def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Comes first, or not at all."""
@@ -171,6 +176,7 @@ class RandomResizedCrop(_Picture):
 
     def __post_init__(self) -> None:
         _keep(self, size=_checked_size(self.size), dtype=_rounding(self.dtype))
+        _keep(self, scale=tuple(self.scale), ratio=tuple(self.ratio))
         _check_method(self.method)
         for name, (low, high) in (("scale", self.scale), ("ratio", self.ratio)):
             if not 0 < low <= high:
@@ -289,7 +295,8 @@ def fuse(transforms: Sequence[PictureTransform]) -> PictureTransform | Fused:
     return transforms[0] if len(transforms) == 1 else Fused(names.pop(), tuple(transforms))
 
 
-def plan_passes(steps: Sequence[_Picture]) -> list[PicturePass]:
+@lru_cache(maxsize=64)  # A feed asks once a part of a batch.
+def plan_passes(steps: tuple[_Picture, ...]) -> tuple[PicturePass, ...]:
     """The passes that do the steps: a new one begins where a step has no place left in the last one."""
     passes: list[PicturePass] = [PicturePass()]
     for number, step in enumerate(steps):
@@ -301,7 +308,7 @@ def plan_passes(steps: Sequence[_Picture]) -> list[PicturePass]:
         if first is None:
             raise AssertionError(f"{step} fits no pass")
         passes.append(first)
-    return passes
+    return tuple(passes)
 
 
 def _apply(
