@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "huge_pages.h"
+
 namespace wellfed {
 
 struct Free {
@@ -51,6 +53,7 @@ class GrowingArray {
     void* memory = std::realloc(data_.get(), capacity * sizeof(T));
     if (memory == nullptr) throw std::bad_alloc();
     static_cast<void>(data_.release());  // realloc took it.
+    AdviseHugePages(memory, capacity * sizeof(T));
     data_.reset(static_cast<T*>(memory));
     capacity_ = capacity;
   }

@@ -1,24 +1,22 @@
 #include "leases.h"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include <new>
+
+#include "huge_pages.h"
 
 namespace wellfed {
 namespace {
 
 constexpr size_t kAlignment = 64, kSmallest = 4096;
-constexpr size_t kHugePage = size_t{2} << 20, kLarge = 2 * kHugePage;
 
-// The next of 4096, 6144, 8192, 12288, 16384, ... at or above `size`; in steps of an eighth from kLarge on.
+// The next of 4096, 6144, 8192, 12288, 16384, ... at or above `size`; in steps of an eighth from kLargeMemory
+// on.
 size_t ClassOf(size_t size) {
   size_t power = kSmallest;
   while (power < size) {
     if (power > SIZE_MAX / 2) return size;
     if (2 * power >= size) {
-      const size_t step = power < kLarge ? power / 2 : power / 8;
+      const size_t step = power < kLargeMemory ? power / 2 : power / 8;
       return power + (size - power + step - 1) / step * step;
     }
     power *= 2;
@@ -27,16 +25,13 @@ size_t ClassOf(size_t size) {
 }
 
 std::align_val_t AlignmentOf(size_t capacity) {
-  return std::align_val_t{capacity < kLarge ? kAlignment : kHugePage};
+  return std::align_val_t{capacity < kLargeMemory ? kAlignment : kHugePage};
 }
 
 uint8_t* Allocate(size_t capacity) {
   void* const data = ::operator new(capacity, AlignmentOf(capacity), std::nothrow);
-#ifdef MADV_HUGEPAGE
-  // A page fault costs more than filling its 4 KiB: a fresh batch of pictures would be a third slower.
-  // Only advice, so a failure changes nothing.
-  if (data != nullptr && capacity >= kLarge) static_cast<void>(madvise(data, capacity, MADV_HUGEPAGE));
-#endif
+  // A fresh batch of pictures would be a third slower in small pages.
+  if (data != nullptr) AdviseHugePages(data, capacity);
   return static_cast<uint8_t*>(data);
 }
 
