@@ -46,6 +46,17 @@ TEST(AtMostAThirdOfALargeBlockLiesIdle) {
   }
 }
 
+TEST(ABatchOfPicturesIsAlignedToHugePagesAndHasLittleThatLiesIdle) {
+  const auto pool = Pool();
+  for (size_t size = 4 << 20; size < (64 << 20); size += 1'234'567) {
+    LeasePool::Lease* const lease = pool->Take(size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(lease->data) % (2 << 20), 0u);
+    EXPECT_EQ(lease->capacity >= size, true) << "size " << size;
+    EXPECT_EQ(lease->capacity <= size + size / 8, true) << "size " << size;
+    LeasePool::Return(lease);
+  }
+}
+
 TEST(NoMoreIsKeptThanAllowed) {
   const auto pool = Pool(2 * kSize);
   std::vector<LeasePool::Lease*> leases;
