@@ -163,7 +163,7 @@ test-tensorflow: .venvs/tensorflow/.wellfed
 	.venvs/tensorflow/bin/python -m pytest tests/parity -m tensorflow
 
 .PHONY: test-all test-tfds test-partners
-test-all: test-tfds test-partners ## The partners: TensorFlow Datasets, Arrow, JAX, PyTorch, Dask, Ray, S3's protocol.
+test-all: test-tfds test-partners ## The partners: TensorFlow Datasets, Arrow, JAX, PyTorch, Lightning, Dask, Ray, S3's protocol.
 
 test-tfds: .venvs/tfds/.wellfed
 	.venvs/tfds/bin/python -m pytest tests/parity -m tfds
@@ -172,7 +172,7 @@ test-tfds: .venvs/tfds/.wellfed
 # doctests of adapters/tensorflow.py are left out where TensorFlow is not installed; tests/parity has its tests.
 test-partners: .venvs/partners/.wellfed
 	.venvs/partners/bin/python -m pytest tests/partners
-	for library in arrow jax torch; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
+	for library in arrow jax torch lightning; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
 	.venvs/partners/bin/python -m pytest --doctest-modules --doctest-ignore-import-errors --pyargs wellfed.adapters
 
 .PHONY: sanitize

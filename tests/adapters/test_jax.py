@@ -84,7 +84,7 @@ def test_ahead_below_zero_is_refused(loader):
         loader(numbers(), ahead=-1)
 
 
-@pytest.mark.parametrize("delivered", range(4))
+@pytest.mark.parametrize("delivered", range(3))
 def test_a_loader_goes_on_after_what_was_delivered(loader, delivered):
     first, second = loader(numbers()), loader(numbers())
     running = iter(first)

@@ -6,6 +6,7 @@ position in the feed's state             not counted                            
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from wellfed.feed import Dataset, DatasetIterator
+    from wellfed.feed import Dataset
     from wellfed.feed.tree import Tree
 
 T = TypeVar("T")
@@ -54,15 +55,12 @@ class Loader(ABC, Generic[T]):
         return len(self._dataset)
 
     def __iter__(self) -> Iterator[T]:
-        """The next epoch; after `load_state_dict`, the rest of the saved one."""
+        """The next epoch; after `load_state_dict`, the rest of the saved one. An epoch counts once it is begun."""
         begin = self._next or self._first()
-        self._here, self._next = begin, {**begin, "epoch": begin["epoch"] + 1, "position": 0}
+        self._here, self._next = begin, _epoch_after(begin)
         feed = self._dataset.epoch(begin["epoch"])
         if feed.state_dict() != begin:
             feed.load_state_dict(begin)
-        return self._deliver(feed, begin)
-
-    def _deliver(self, feed: DatasetIterator, begin: dict[str, Any]) -> Iterator[T]:
         moving: deque[T] = deque()
         position = begin["position"]
         with feed:
@@ -76,7 +74,7 @@ class Loader(ABC, Generic[T]):
                 position += 1
                 self._here = {**begin, "position": position}
                 yield self._finish(moving.popleft())
-        self._here = {**begin, "epoch": begin["epoch"] + 1, "position": 0}
+        self._here = _epoch_after(begin)
 
     def _first(self) -> dict[str, Any]:
         return self._dataset.epoch(0).state_dict()
@@ -98,9 +96,27 @@ class Loader(ABC, Generic[T]):
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Goes on where a saved state stood: the next `iter` gives the rest of its epoch.
 
+        A state of a whole epoch is the start of the next one, also where it was saved before the loop asked for more.
+
         Raises:
           StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
             comes from a generator.
         """
         self._dataset.epoch(0).load_state_dict(saved)
         self._here = self._next = dict(saved)
+        with contextlib.suppress(TypeError):  # Without a length, the end is seen only on the way.
+            if saved["position"] >= len(self) > 0:
+                self._here = self._next = _epoch_after(saved)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next `iter` gives this epoch, from its start, or from a loaded state that stands in it.
+
+        The method of torch's samplers: not needed where each `iter` shall give the next epoch.
+        """
+        begin = self._next or self._first()
+        if begin["epoch"] != epoch:
+            self._here = self._next = {**_epoch_after(begin), "epoch": epoch}
+
+
+def _epoch_after(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {**state, "epoch": state["epoch"] + 1, "position": 0}

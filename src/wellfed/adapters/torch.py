@@ -99,6 +99,11 @@ class TorchLoader(Loader[Any]):
         self._stream = torch.cuda.Stream(self._device) if self._cuda else None
         super().__init__(dataset, ahead=1 if self._cuda else 0)
 
+    @property
+    def sampler(self) -> TorchLoader:
+        """Itself: Lightning calls `loader.sampler.set_epoch` before an epoch, and loads no state between two."""
+        return self
+
     def _start(self, element: Tree) -> Any:
         with torch.cuda.stream(self._stream):  # None: does nothing.
             moved = to_torch(element, self._move)
