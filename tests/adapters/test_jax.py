@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from few_digits import few_digits
+from training_example import run
 
 import wellfed as wf
 from wellfed.columns import Bytes, Ragged
@@ -16,14 +21,14 @@ pytestmark = pytest.mark.jax
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _two_devices():
-    """Two devices of the CPU; JAX reads it when its first array is made."""
+def _four_devices():
+    """Four devices of the CPU; JAX reads it when its first array is made."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+        patch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
         patch.setenv("JAX_PLATFORMS", "cpu")
         import jax
 
-        assert jax.device_count() == 2
+        assert jax.device_count() == 4
         yield
 
 
@@ -69,7 +74,31 @@ def test_a_sharding_spreads_each_batch_over_the_devices(loader, jax):
 
     assert values(batches) == DUE[0]
     assert all(leaf.sharding == sharding for batch in batches for leaf in batch.values())
-    assert [shard.data.shape for shard in batches[0]["y"].addressable_shards] == [(2, 2), (2, 2)]
+    assert [shard.data.shape for shard in batches[0]["y"].addressable_shards] == [(1, 2)] * 4
+
+
+def test_a_batch_that_the_devices_cannot_share_is_refused(loader, jax):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("data",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data"))
+    uneven = wf.from_arrays({"x": np.arange(12)}).batch(6)
+
+    with pytest.raises(ValueError, match="partitioned 4 times, but the dimension size is 6"):
+        list(loader(uneven, sharding))
+
+
+def test_processes_share_a_data_set_and_each_gives_its_part_of_a_global_batch():
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, str(Path(__file__).parents[1] / "support" / "jax_process.py"), port]
+    both = [subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, text=True) for rank in range(2)]
+    parts = [json.loads(process.communicate(timeout=120)[0].splitlines()[-1]) for process in both]
+
+    shuffled = [row["x"].item() for row in wf.from_arrays({"x": np.arange(24, dtype=np.int32)}).shuffle(seed=1)]
+    assert [part["shapes"] for part in parts] == [[[8]] * 3] * 2
+    assert sorted(sum(parts[0]["mine"] + parts[1]["mine"], [])) == list(range(24))
+    for rank, part in enumerate(parts):
+        assert sum(part["mine"], []) == shuffled[rank::2]
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 5])
@@ -137,3 +166,17 @@ def test_training_that_was_stopped_ends_with_the_same_weights(loader, jax, tmp_p
 
     assert loss < 0.8  # ln(10) = 2.3 where nothing was learnt.
     assert np.array_equal(resumed, whole)
+
+
+@pytest.mark.slow
+def test_the_example_ends_with_the_same_weights_after_a_stop_in_the_middle(tmp_path):
+    stopped = run("train_jax.py", tmp_path / "stopped", "--stop-after", "170")  # In epoch 1, 20 steps after a save.
+    resumed = run("train_jax.py", tmp_path / "stopped")
+    whole = run("train_jax.py", tmp_path / "whole")
+    ends = [np.load(tmp_path / name / "jax.npz") for name in ("stopped", "whole")]
+
+    assert "epoch 1 of 2" in stopped
+    assert "epoch 2 of 2" not in stopped
+    assert all(np.array_equal(ends[0][name], ends[1][name]) for name in ends[1].files)
+    assert float(whole.split()[-7].rstrip("%")) > 90
+    assert resumed.splitlines()[-1] == whole.splitlines()[-1]

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from few_digits import few_digits
+from training_example import run
 
 import wellfed as wf
 from wellfed.columns import Bytes, Ragged
@@ -322,3 +323,17 @@ def test_training_that_was_stopped_ends_with_the_same_weights(adapter, torch, tm
 
     assert loss < 0.6  # ln(10) = 2.3 where nothing was learnt.
     assert torch.equal(resumed.model.weight, whole.model.weight)
+
+
+@pytest.mark.slow
+def test_the_example_ends_with_the_same_weights_after_a_stop_in_the_middle(torch, tmp_path):
+    stopped = run("train_torch.py", tmp_path / "stopped", "--stop-after", "170")  # In epoch 1, 20 steps after a save.
+    resumed = run("train_torch.py", tmp_path / "stopped")
+    whole = run("train_torch.py", tmp_path / "whole")
+    ends = [torch.load(tmp_path / name / "torch.pt")["model"] for name in ("stopped", "whole")]
+
+    assert "epoch 1 of 2" in stopped
+    assert "epoch 2 of 2" not in stopped
+    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[1])
+    assert float(whole.split()[-7].rstrip("%")) > 95
+    assert resumed.splitlines()[-1] == whole.splitlines()[-1]
