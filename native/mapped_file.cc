@@ -3,6 +3,9 @@
 #ifndef _WIN32
 
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
 
 #include "mapping_guard.h"
 
@@ -13,6 +16,17 @@ const uint8_t* MapFile(int descriptor, size_t size) {
   if (begin == MAP_FAILED) return nullptr;
   GuardMapping(begin, size);
   return static_cast<const uint8_t*>(begin);
+}
+
+void PopulateFile(const uint8_t* begin, size_t size) {
+#ifdef MADV_POPULATE_READ
+  const auto address = reinterpret_cast<uintptr_t>(begin);
+  const uintptr_t from = address - address % static_cast<uintptr_t>(getpagesize());
+  madvise(reinterpret_cast<void*>(from), address + size - from, MADV_POPULATE_READ);
+#else
+  static_cast<void>(begin);
+  static_cast<void>(size);
+#endif
 }
 
 void UnmapFile(const uint8_t* begin, size_t size) {

@@ -37,6 +37,12 @@ BytesOut MapFile(int descriptor, size_t size) {
   return BytesOut(begin, {size}, owner);
 }
 
+void PopulateFile(nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig> mapped, size_t start, size_t stop) {
+  if (start > stop || stop > mapped.size()) throw nb::index_error("start <= stop <= size is due");
+  nb::gil_scoped_release released;
+  wellfed::PopulateFile(mapped.data() + start, stop - start);
+}
+
 }  // namespace
 
 void BindMappedFile(nb::module_& m) {
@@ -44,6 +50,11 @@ void BindMappedFile(nb::module_& m) {
         "The first `size` bytes (1 at least) of an open file as a read-only array that owns the mapping; the "
         "descriptor\n"
         "may be closed afterwards. If the file is cut, the missing pages read as zeros. Not on Windows.");
+  m.def(
+      "populate_file", &PopulateFile, nb::arg("mapped"), nb::arg("start"), nb::arg("stop"),
+      "Brings the pages of bytes [start, stop) of what map_file gave into the page tables, and into memory: "
+      "cheaper\n"
+      "than a page fault for each few of them. Does nothing where the system cannot. Not on Windows.");
 }
 
 #endif

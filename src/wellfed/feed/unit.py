@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wellfed.feed.mixing import UInt64s
 
 # A batch smaller than this is a copy of its own, so that keeping it does not keep its whole unit. [bytes]
-SMALL_BATCH = 64 << 10
+SMALL_BATCH = 16 << 10
 
 
 @dataclass(slots=True)

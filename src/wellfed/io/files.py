@@ -236,6 +236,11 @@ class MappedFile:
         found = self._found.stat()
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
+    def ask_for(self, start: int, stop: int) -> None:
+        """Has the pages of bytes [start, stop) brought into memory; returns when they are there."""
+        if start < stop and os.name != "nt":
+            _native.populate_file(self.data, start, stop)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (MappedFile, (self.path,))
 
