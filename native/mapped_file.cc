@@ -29,6 +29,13 @@ void PopulateFile(const uint8_t* begin, size_t size) {
 #endif
 }
 
+void ReleaseFile(const uint8_t* begin, size_t size) {
+  const auto page = static_cast<uintptr_t>(getpagesize());
+  const uintptr_t from = (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page;
+  const uintptr_t to = reinterpret_cast<uintptr_t>(begin + size) / page * page;
+  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+}
+
 void UnmapFile(const uint8_t* begin, size_t size) {
   // In this order: another mapping may get the addresses as soon as they are free.
   UnguardMapping(begin);

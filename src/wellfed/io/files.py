@@ -241,6 +241,14 @@ class MappedFile:
         if start < stop and os.name != "nt":
             _native.populate_file(self.data, start, stop)
 
+    def let_go(self, start: int, stop: int) -> None:
+        """Takes the pages of bytes [start, stop), which nobody needs for now, out of the process's memory.
+
+        Unmapping does the same for all pages at once, on the thread that drops the last reference.
+        """
+        if start < stop and os.name != "nt":
+            _native.release_file(self.data, start, stop)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (MappedFile, (self.path,))
 

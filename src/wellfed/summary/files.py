@@ -15,7 +15,7 @@ from wellfed.io.files import is_url, local_path, open_source
 from wellfed.io.framing import FRAME_BYTES
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.streams import open_window
-from wellfed.io.walk import MappedWindow, Walker
+from wellfed.io.walk import RUN_BYTES, MappedWindow, Walker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -158,7 +158,10 @@ def _check_part(window: Window, path: str, start: int, count_done: Callable[[int
     first = _first_record(window.block, start, min(_PART_BYTES, _SEARCH_BYTES)) if start else 0
     if first == _UNKNOWN:
         return _Part(_UNKNOWN, stop, _UNKNOWN, 0, 0, ())
-    return _walk_part(Walker(window, path, on_damage="skip", start=first), stop, count_done)
+    part = _walk_part(Walker(window, path, on_damage="skip", start=first), stop, count_done)
+    if isinstance(window, MappedWindow):
+        window.mapped.let_go(start, start + _PART_BYTES if stop is not None else len(window.block))
+    return part
 
 
 def _first_record(block: NDArray[np.uint8], start: int, search_bytes: int) -> int:
@@ -179,6 +182,7 @@ def _walk_part(walker: Walker, stop: int | None, count_done: Callable[[int], obj
     start = end = walker.position
     records = payload_bytes = 0
     while stop is None or end < stop:
+        _ask_ahead(walker)
         run = walker.next_run()
         # Damage that begins behind `stop` belongs to the next part, and what follows it too.
         behind = [one.start for one in walker.damage if stop is not None and one.start >= stop]
@@ -191,6 +195,13 @@ def _walk_part(walker: Walker, stop: int | None, count_done: Callable[[int], obj
         count_done(end - run.base - int(run.offsets[0]))
     damage = tuple(one for one in walker.damage if stop is None or one.start < stop)
     return _Part(start, stop, end, records, payload_bytes, damage)
+
+
+def _ask_ahead(walker: Walker) -> None:
+    """Maps the pages of the next run at once: cheaper than a fault for each few, and they are prefetched then."""
+    window = walker.window
+    if isinstance(window, MappedWindow):
+        window.mapped.ask_for(walker.position, min(walker.position + RUN_BYTES, len(window.block)))
 
 
 def _records_before(run: Run, stop: int | None) -> tuple[int, int]:
