@@ -20,8 +20,8 @@ const uint8_t* MapFile(int descriptor, size_t size);
 // memory. Does nothing where the system cannot (Linux before 5.14), and at what is no mapping. Thread-safe.
 void PopulateFile(const uint8_t* begin, size_t size);
 
-// Takes the pages of [begin, begin + size) out of the page tables: what was passed once need not wait for UnmapFile to
-// do it, on one thread. They come back when they are touched. Thread-safe.
+// Takes the pages of [begin, begin + size) out of the page tables: what was passed once need not wait for
+// UnmapFile to do it, on one thread. They come back when they are touched. Thread-safe.
 void ReleaseFile(const uint8_t* begin, size_t size);
 
 // Ends the guard and the mapping. REQUIRES: `begin` and `size` are those of a MapFile. Thread-safe.

@@ -16,6 +16,7 @@ namespace {
 constexpr uint64_t kBlock = 8;
 constexpr uint64_t kLine = 64;
 constexpr uint64_t kMostLines = 16;  // Of a record. The hardware's own prefetcher takes over from there.
+constexpr uint64_t kHeaderLines = 1;
 
 // Records of middle size at random are copied to the cache, a block at a time, and parsed there: the loads of
 // a copy wait for nothing but memory, so as many misses are under way as the core can follow. MNIST's
@@ -41,10 +42,10 @@ bool InOrder(std::span<const uint64_t> rows) {
 // refers to is gone with the next block.
 class Walk {
  public:
-  Walk(const ShardSet& shards, std::span<const uint64_t> rows, bool may_copy)
-      : shards_(shards), rows_(rows), lines_(std::min(shards.record_bytes() / kLine + 2, kMostLines)) {
+  Walk(const ShardSet& shards, std::span<const uint64_t> rows, uint64_t most_lines, bool may_copy)
+      : shards_(shards), rows_(rows), lines_(std::min(shards.record_bytes() / kLine + 2, most_lines)) {
     const uint64_t bytes = shards.record_bytes();
-    if (InOrder(rows)) {
+    if (InOrder(rows) && most_lines > kHeaderLines) {
       lines_ =
           0;  // The hardware sees the order by itself: asking costs a sixth of the time and gains nothing.
     } else if (may_copy && bytes >= kStagedLines * kLine && bytes <= kStagedBytes) {
@@ -67,6 +68,11 @@ class Walk {
       }
     }
     return ring_[i % kRing];
+  }
+
+  // The payload's length of the place that At(i) gave.
+  FrameStatus ReadLength(uint64_t i, uint64_t* length) const {
+    return reader_.ReadLength(FromOffset(ring_[i % kRing]), 0, length);
   }
 
   // Reads the frame of the place that At(i) gave.
@@ -133,21 +139,13 @@ class Walk {
   Place ring_[kRing];
 };
 
-// Says that the row at `i` is at fault.
-void Blame(const Place& place, uint64_t i, RowError* error) {
+// Says that the row at `i` is at fault, and why; false.
+bool Blame(const Place& place, uint64_t i, FrameStatus status, RowError* error) {
+  error->frame = status == FrameStatus::kEnd ? FrameStatus::kTruncated : status;
   error->position = i;
   error->shard = place.index;
   error->record = place.record;
   error->offset = place.offset;
-}
-
-// Reads the frame of row `i`, or says where it fails.
-inline bool ReadRow(Walk* walk, uint64_t i, bool check, Frame* frame, RowError* error) {
-  const Place& place = walk->At(i);
-  const FrameStatus status = walk->Read(i, check, frame);
-  if (status == FrameStatus::kOk) return true;
-  error->frame = status == FrameStatus::kEnd ? FrameStatus::kTruncated : status;
-  Blame(place, i, error);
   return false;
 }
 
@@ -177,30 +175,43 @@ ShardSet::ShardSet(std::vector<Shard> shards) : shards_(std::move(shards)) {
 bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check,
                const ExampleParser& parser, Column* columns, RowError* error) {
   const bool keeps = std::ranges::any_of(parser.specs(), [](const auto& spec) { return spec.strings(); });
-  Walk walk(shards, rows, !keeps);
+  Walk walk(shards, rows, kMostLines, !keeps);
   ExampleParser::Scratch scratch;
   parser.Start(rows.size(), {columns, parser.specs().size()});
   for (uint64_t i = 0; i < rows.size(); ++i) {
+    const Place& place = walk.At(i);
     Frame frame;
-    if (!ReadRow(&walk, i, check, &frame, error)) return false;
+    const FrameStatus found = walk.Read(i, check, &frame);
+    if (found != FrameStatus::kOk) return Blame(place, i, found, error);
     const ParseStatus status =
         parser.Parse({frame.payload, frame.length}, i, &scratch, columns, &error->parse);
-    if (status != ParseStatus::kOk) {
-      Blame(walk.At(i), i, error);
-      return false;
-    }
+    if (status != ParseStatus::kOk) return Blame(place, i, FrameStatus::kOk, error);
   }
   return true;
 }
 
-bool LocateRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint8_t** starts,
-                uint64_t* sizes, RowError* error) {
-  Walk walk(shards, rows, false);
+bool MeasureRows(const ShardSet& shards, std::span<const uint64_t> rows, uint64_t* sizes, RowError* error) {
+  Walk walk(shards, rows, kHeaderLines, false);
   for (uint64_t i = 0; i < rows.size(); ++i) {
+    const Place& place = walk.At(i);
+    const FrameStatus status = walk.ReadLength(i, &sizes[i]);
+    if (status != FrameStatus::kOk) return Blame(place, i, status, error);
+  }
+  return true;
+}
+
+bool CopyRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint64_t* sizes,
+              uint8_t* out, RowError* error) {
+  Walk walk(shards, rows, kMostLines, false);
+  for (uint64_t i = 0; i < rows.size(); ++i) {
+    const Place& place = walk.At(i);
     Frame frame;
-    if (!ReadRow(&walk, i, check, &frame, error)) return false;
-    starts[i] = frame.payload;
-    sizes[i] = frame.length;
+    FrameStatus status = walk.Read(i, check, &frame);
+    // The file was written to meanwhile.
+    if (status == FrameStatus::kOk && frame.length != sizes[i]) status = FrameStatus::kTruncated;
+    if (status != FrameStatus::kOk) return Blame(place, i, status, error);
+    if (frame.length > 0) std::memcpy(out, frame.payload, frame.length);
+    out += frame.length;
   }
   return true;
 }

@@ -55,7 +55,11 @@ Read ReadRows(const ShardSet& shards, const std::vector<uint64_t>& rows, bool ch
   Read read;
   std::vector<const uint8_t*> starts(rows.size());
   std::vector<uint64_t> sizes(rows.size());
-  read.done = LocateRows(shards, rows, check, starts.data(), sizes.data(), &read.error);
+  read.done = MeasureRows(shards, rows, sizes.data(), &read.error);
+  std::vector<uint8_t> out(std::accumulate(sizes.begin(), sizes.end(), uint64_t{0}));
+  read.done = read.done && CopyRows(shards, rows, check, sizes.data(), out.data(), &read.error);
+  const uint8_t* at = out.data();
+  for (size_t i = 0; read.done && i < rows.size(); at += sizes[i++]) starts[i] = at;
   for (size_t i = 0; read.done && i < rows.size(); ++i) {
     read.payloads.emplace_back(reinterpret_cast<const char*>(starts[i]), sizes[i]);
   }

@@ -194,7 +194,7 @@ class RecordsReader:
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
         check = self._node.check_crc
         if self._parser is None:
-            found, failure = window.shards.read(rows, check)
+            found, failure = window.shards.read(rows, check, pool())
             if failure is not None:
                 raise self._error(window, failure)
             return Bytes(*found)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wellfed.io.files import PathLike
+    from wellfed.io.files import MappedFile, PathLike
     from wellfed.io.walk import Damage, Run, Window
 
 _THREADS = 2  # Memory has no more to give than two can take.
@@ -82,6 +82,7 @@ def verify_file(
     *,
     threads: int = _THREADS,
     progress: Callable[[int], object] | None = None,
+    mapped: MappedFile | None = None,
 ) -> FileReport:
     """Checks every sum of a file, going on after damage.
 
@@ -91,6 +92,7 @@ def verify_file(
       threads: How many threads check a plain file of this machine; others are checked by one.
       progress: Called with the bytes of the uncompressed stream that were just checked, from any of the threads, one
         at a time.
+      mapped: The plain file as it is mapped already, and stays mapped: a second check need not map its pages again.
 
     Raises:
       NotTFRecordError: The file looks like something else.
@@ -98,14 +100,15 @@ def verify_file(
       FileChangedError: The file was cut or replaced while it was read.
       OSError: The file cannot be opened.
     """
-    window, compression = open_window(path, compression_type)
+    window, compression = open_window(path, compression_type, mapped)
     name, count_done = str(path), _one_at_a_time(progress)
     size = len(window.block) if isinstance(window, MappedWindow) else 0
     starts = list(range(0, size, _PART_BYTES)) or [0]
     parts: Iterable[_Part]
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads, "wellfed-verify") as pool:
-            checks = pool.map(lambda start: _check_part(window, name, start, count_done), starts)
+            keep = mapped is not None
+            checks = pool.map(lambda start: _check_part(window, name, start, count_done, keep=keep), starts)
             parts = list(_join(checks, window, name, count_done))
     else:
         parts = [_walk_part(Walker(window, name, on_damage="skip"), None, count_done)]
@@ -152,14 +155,14 @@ class _Part:
     damage: tuple[Damage, ...]
 
 
-def _check_part(window: Window, path: str, start: int, count_done: Callable[[int], object]) -> _Part:
+def _check_part(window: Window, path: str, start: int, count_done: Callable[[int], object], *, keep: bool) -> _Part:
     """Checks the part of a mapped file from the first true record at or behind `start` on."""
     stop = start + _PART_BYTES if start + _PART_BYTES < len(window.block) else None
     first = _first_record(window.block, start, min(_PART_BYTES, _SEARCH_BYTES)) if start else 0
     if first == _UNKNOWN:
         return _Part(_UNKNOWN, stop, _UNKNOWN, 0, 0, ())
     part = _walk_part(Walker(window, path, on_damage="skip", start=first), stop, count_done)
-    if isinstance(window, MappedWindow):
+    if isinstance(window, MappedWindow) and not keep:
         window.mapped.let_go(start, start + _PART_BYTES if stop is not None else len(window.block))
     return part
 
