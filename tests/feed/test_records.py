@@ -1,5 +1,6 @@
 """Records of TFRecord files as rows: read in order and at random, with errors that say where."""
 
+import itertools
 import os
 import pickle
 import threading
@@ -334,7 +335,7 @@ def test_batches_of_16_kib_and_more_share_their_units_memory(tmp_path, batch_siz
     batches = list(wf.TFRecordDataset(path, {"x": FEATURES["x"]}).batch(batch_size).with_options(threads=1))
     unit = [np.lib.array_utils.byte_bounds(b["x"]) for b in batches[3:6]]
 
-    assert all(after[0] == before[1] for before, after in zip(unit, unit[1:], strict=False)) is shared
+    assert all(after[0] == before[1] for before, after in itertools.pairwise(unit)) is shared
 
 
 @pytest.mark.parametrize(

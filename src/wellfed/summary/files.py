@@ -101,14 +101,15 @@ def verify_file(
       OSError: The file cannot be opened.
     """
     window, compression = open_window(path, compression_type, mapped)
+    if isinstance(window, MappedWindow) and window.mapped is not mapped:
+        window = _OncePassed(window.mapped)
     name, count_done = str(path), _one_at_a_time(progress)
     size = len(window.block) if isinstance(window, MappedWindow) else 0
     starts = list(range(0, size, _PART_BYTES)) or [0]
     parts: Iterable[_Part]
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads, "wellfed-verify") as pool:
-            keep = mapped is not None
-            checks = pool.map(lambda start: _check_part(window, name, start, count_done, keep=keep), starts)
+            checks = pool.map(lambda start: _check_part(window, name, start, count_done), starts)
             parts = list(_join(checks, window, name, count_done))
     else:
         parts = [_walk_part(Walker(window, name, on_damage="skip"), None, count_done)]
@@ -155,14 +156,14 @@ class _Part:
     damage: tuple[Damage, ...]
 
 
-def _check_part(window: Window, path: str, start: int, count_done: Callable[[int], object], *, keep: bool) -> _Part:
+def _check_part(window: Window, path: str, start: int, count_done: Callable[[int], object]) -> _Part:
     """Checks the part of a mapped file from the first true record at or behind `start` on."""
     stop = start + _PART_BYTES if start + _PART_BYTES < len(window.block) else None
     first = _first_record(window.block, start, min(_PART_BYTES, _SEARCH_BYTES)) if start else 0
     if first == _UNKNOWN:
         return _Part(_UNKNOWN, stop, _UNKNOWN, 0, 0, ())
     part = _walk_part(Walker(window, path, on_damage="skip", start=first), stop, count_done)
-    if isinstance(window, MappedWindow) and not keep:
+    if isinstance(window, _OncePassed):
         window.mapped.let_go(start, start + _PART_BYTES if stop is not None else len(window.block))
     return part
 
@@ -200,10 +201,14 @@ def _walk_part(walker: Walker, stop: int | None, count_done: Callable[[int], obj
     return _Part(start, stop, end, records, payload_bytes, damage)
 
 
+class _OncePassed(MappedWindow):
+    """A mapping of this check's own: nothing of it is at hand before, and nothing is needed after."""
+
+
 def _ask_ahead(walker: Walker) -> None:
     """Maps the pages of the next run at once: cheaper than a fault for each few, and they are prefetched then."""
     window = walker.window
-    if isinstance(window, MappedWindow):
+    if isinstance(window, _OncePassed):
         window.mapped.ask_for(walker.position, min(walker.position + RUN_BYTES, len(window.block)))
 
 
