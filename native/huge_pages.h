@@ -12,12 +12,11 @@
 namespace wellfed {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kLargeMemory = 2 * kHugePage;  // From here on it is worth a system call.
 
 // Asks for huge pages where a whole one fits. Only advice: nothing changes where it is not taken.
 inline void AdviseHugePages(void* memory, size_t size) {
 #ifdef MADV_HUGEPAGE
-  if (size < kLargeMemory) return;
+  if (size < kHugePage) return;
   const uintptr_t start = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) / kHugePage * kHugePage;
   const uintptr_t stop = (reinterpret_cast<uintptr_t>(memory) + size) / kHugePage * kHugePage;
   if (stop > start) static_cast<void>(madvise(reinterpret_cast<void*>(start), stop - start, MADV_HUGEPAGE));

@@ -4,19 +4,45 @@
 
 #include "huge_pages.h"
 
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
+
 namespace wellfed {
 namespace {
 
-constexpr size_t kAlignment = 64, kSmallest = 4096;
+constexpr std::align_val_t kAlignment{64};
+constexpr size_t kSmallest = 4096, kLarge = size_t{4} << 20;
 
-// The next of 4096, 6144, 8192, 12288, 16384, ... at or above `size`; in steps of an eighth from kLargeMemory
-// on.
+// Large blocks lie on huge pages where the system has them: filling a fresh one takes one page fault, not
+// 512.
+std::align_val_t AlignmentOf(size_t capacity) {
+  return capacity >= kHugePage ? std::align_val_t{kHugePage} : kAlignment;
+}
+
+uint8_t* Allocate(size_t capacity) {
+  void* const data = ::operator new(capacity, AlignmentOf(capacity), std::nothrow);
+  if (data != nullptr) AdviseHugePages(data, capacity);
+  return static_cast<uint8_t*>(data);
+}
+
+void Free(uint8_t* data, size_t capacity) { ::operator delete(data, AlignmentOf(capacity)); }
+
+int64_t ProcessId() {
+#if defined(_WIN32)
+  return 0;  // Nothing forks there.
+#else
+  return getpid();
+#endif
+}
+
+// The next of 4096, 6144, 8192, 12288, 16384, ... at or above `size`; in steps of an eighth from kLarge on.
 size_t ClassOf(size_t size) {
   size_t power = kSmallest;
   while (power < size) {
     if (power > SIZE_MAX / 2) return size;
     if (2 * power >= size) {
-      const size_t step = power < kLargeMemory ? power / 2 : power / 8;
+      const size_t step = power < kLarge ? power / 2 : power / 8;
       return power + (size - power + step - 1) / step * step;
     }
     power *= 2;
@@ -24,20 +50,11 @@ size_t ClassOf(size_t size) {
   return power;
 }
 
-std::align_val_t AlignmentOf(size_t capacity) {
-  return std::align_val_t{capacity < kLargeMemory ? kAlignment : kHugePage};
-}
-
-uint8_t* Allocate(size_t capacity) {
-  void* const data = ::operator new(capacity, AlignmentOf(capacity), std::nothrow);
-  // A fresh batch of pictures would be a third slower in small pages.
-  if (data != nullptr) AdviseHugePages(data, capacity);
-  return static_cast<uint8_t*>(data);
-}
-
-void Free(uint8_t* data, size_t capacity) { ::operator delete(data, AlignmentOf(capacity)); }
-
 }  // namespace
+
+LeasePool::LeasePool(size_t max_free_bytes) : max_free_bytes_(max_free_bytes), process_(ProcessId()) {}
+
+bool LeasePool::at_home() const { return process_ == ProcessId(); }
 
 LeasePool::~LeasePool() {
   for (const Block& block : free_) Free(block.data, block.capacity);
@@ -46,7 +63,7 @@ LeasePool::~LeasePool() {
 LeasePool::Lease* LeasePool::Take(size_t size) {
   const size_t capacity = ClassOf(size);
   uint8_t* data = nullptr;
-  {
+  if (at_home()) {
     const std::lock_guard<std::mutex> lock(mutex_);
     leased_bytes_ += capacity;
     // The most recently returned first: it is the likeliest to be in the cache still.
@@ -66,7 +83,7 @@ LeasePool::Lease* LeasePool::Take(size_t size) {
 void LeasePool::Return(Lease* lease) {
   LeasePool& pool = *lease->pool;
   uint8_t* excess = lease->data;
-  {
+  if (pool.at_home()) {
     const std::lock_guard<std::mutex> lock(pool.mutex_);
     pool.leased_bytes_ -= lease->capacity;
     if (lease->data != nullptr && pool.free_bytes_ + lease->capacity <= pool.max_free_bytes_) {

@@ -1,13 +1,8 @@
-"""Memory of batches goes from one epoch to the next, and never to another process."""
-
-import os
-import pickle
+"""Memory of batches of pictures goes from one epoch to the next."""
 
 import numpy as np
 
 import wellfed as wf
-from wellfed.feed.plan import Range
-from wellfed.feed.readers import Readers
 
 
 def address_of(batch):
@@ -34,19 +29,3 @@ def test_a_batch_that_is_kept_is_not_filled_again():
 
     assert len({image.__array_interface__["data"][0] for image in kept}) == 3
     assert all(int(image[row, 0, 0, 0]) == row for image in kept for row in range(8))
-
-
-def test_a_copy_in_another_process_has_memory_of_its_own():
-    readers = Readers([Range(range(3))])
-    pool = readers.pool
-
-    assert readers.pool is pool
-    assert pickle.loads(pickle.dumps(readers)).pool is not pool
-
-
-def test_a_forked_child_does_not_touch_its_parents_pool(monkeypatch):
-    readers = Readers([Range(range(3))])
-    pool = readers.pool
-    monkeypatch.setattr(os, "getpid", lambda: -1)  # As a child sees it.
-
-    assert readers.pool is not pool

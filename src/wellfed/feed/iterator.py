@@ -102,7 +102,7 @@ class DatasetIterator(Iterator[Tree]):
         if self._closed:
             return iter(())
         self._began = perf_counter()
-        self._runner = Runner(self._readers.open(), self._options, self._readers.pool)
+        self._runner = Runner(self._readers.open(), self._options)
         self._engine = self._runner.start(self._node, self._context, self._position)
         weakref.finalize(self, self._engine.close)
         return elements_of(self._engine)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from wellfed import _native
 from wellfed.errors import PlanError
 from wellfed.feed import plan
-from wellfed.feed.records import MAX_FREE_BYTES, RecordsReader
+from wellfed.feed.records import RecordsReader
 from wellfed.feed.taken import TakenReader
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
@@ -132,12 +130,6 @@ class Readers:
 
     def __init__(self, sources: Iterable[plan.Source]) -> None:
         self._shared = {source: _Shared(source) for source in sources}
-        self._batches = _SharedPool()
-
-    @property
-    def pool(self) -> _native.LeasePool:
-        """Memory of batches, kept from one epoch to the next."""
-        return self._batches.open()
 
     def open(self) -> dict[plan.Source, Reader]:
         """The readers, fresh: files that changed since are opened anew."""
@@ -154,22 +146,6 @@ class Readers:
         for readers in several:
             merged._shared.update(readers._shared)
         return merged
-
-
-class _SharedPool:
-    """The pool of this process; another process makes its own."""
-
-    def __init__(self) -> None:
-        self._pool: _native.LeasePool | None = None
-        self._owner = 0
-
-    def open(self) -> _native.LeasePool:
-        if self._pool is None or self._owner != os.getpid():  # A fork copies the lock of a thread that is gone.
-            self._pool, self._owner = _native.LeasePool(MAX_FREE_BYTES), os.getpid()
-        return self._pool
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_SharedPool, ())
 
 
 class _Shared:

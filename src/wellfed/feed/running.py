@@ -17,7 +17,6 @@ from wellfed.feed.streams import Streams, StreamWork
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from wellfed import _native
     from wellfed.feed.context import RunContext
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
@@ -34,10 +33,8 @@ class Runner:
       pipelines: The last pipelines that were started.
     """
 
-    def __init__(
-        self, readers: Mapping[plan.Source, Reader], options: FeedOptions, pool: _native.LeasePool | None = None
-    ) -> None:
-        self._readers, self._options, self._pool = readers, options, pool
+    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions) -> None:
+        self._readers, self._options = readers, options
         self.report = ErrorReport(options.max_errors)
         self.pipelines: list[Pipeline] = []  # For their accounts of time; a stream may run several.
 
@@ -54,7 +51,7 @@ class Runner:
         report = self.report if self._options.on_error == "replace" else None
         threads = self._options.thread_count()
         helpers = Helpers(threads)
-        pipeline = Pipeline(node, self._readers, context, report, self._pool, helpers)
+        pipeline = Pipeline(node, self._readers, context, report, helpers)
         self.pipelines = [*self.pipelines[-1:], pipeline]
         window = 2 * threads
         return Engine(
