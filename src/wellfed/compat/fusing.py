@@ -10,7 +10,7 @@ may stand before or after; results differ by the rounding of float32.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,9 +27,15 @@ from wellfed.compat.pictures import decode_image, decode_jpeg, decode_png
 from wellfed.compat.resizing import resize, resize_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+Apply: TypeAlias = "Callable[[Any, Any, Any], Any]"  # How a transform is run: transform, columns, seeds.
 _DECODERS = {decode_image.__wrapped__, decode_jpeg.__wrapped__, decode_png.__wrapped__}
+
+
+def apply_alone(transform: Any, columns: Any, seeds: Any) -> Any:
+    """Runs a transform in this thread, into memory of its own."""
+    return transform.apply(columns, seeds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +63,11 @@ class FusedPicture:
         self.inputs, self.outputs = (contents,), (output,)
         self._transform = transform
 
-    def run(self, columns: Sequence[Any], batch: Batch) -> list[Any]:
+    def run(self, columns: Sequence[Any], batch: Batch, apply: Apply) -> list[Any]:
         """Gives the column of the output."""
         (contents,) = columns
         encoded = as_column(contents, batch.count)
-        return [self._transform.apply({"image": encoded}, np.zeros(batch.count, np.uint64))["image"]]
+        return [apply(self._transform, {"image": encoded}, np.zeros(batch.count, np.uint64))["image"]]
 
 
 def fused(plan: Sequence[Operation], outputs: Any) -> list[Operation | FusedPicture]:

@@ -24,7 +24,7 @@ from wellfed.compat.deferred.rows import Batch, Same
 from wellfed.compat.deferred.session import in_order, run_plan
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.deferred.sparse import SparseTensor
-from wellfed.compat.fusing import FusedPicture, fused
+from wellfed.compat.fusing import Apply, FusedPicture, apply_alone, fused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,8 +108,8 @@ class Traced:
         run_plan(run, self._plan, values)  # type: ignore[arg-type]  # Has what operations ask of a run.
         return map_tree(lambda leaf: values[leaf] if isinstance(leaf, Tensor) else leaf, self.outputs)
 
-    def columns(self, columns: Any, seeds: Any) -> Any:
-        """Gives what the function gives for many elements, as columns."""
+    def columns(self, columns: Any, seeds: Any, apply: Apply = apply_alone) -> Any:
+        """Gives what the function gives for many elements, as columns; `apply` runs the transforms in it."""
         given = leaves(columns)
         batch = Batch(len(given[0]), seeds)
         if not self._by_columns:
@@ -118,7 +118,7 @@ class Traced:
         for number, step in enumerate(self._steps):
             inputs = [values[tensor] for tensor in step.inputs]
             if isinstance(step, FusedPicture):
-                made: Any = step.run(inputs, batch)
+                made: Any = step.run(inputs, batch, apply)
             else:
                 made = by_columns.run(step, inputs, batch, number)
             values.update(zip(step.outputs, made, strict=True))
@@ -186,11 +186,15 @@ class MapFunction:
 
     def apply(self, columns: Any, seeds: Any) -> Any:
         """Gives the function's elements for those of the columns; `seeds` has one seed an element."""
+        return self.apply_through(columns, seeds, apply_alone)
+
+    def apply_through(self, columns: Any, seeds: Any, apply: Apply) -> Any:
+        """Gives the same, with `apply` for the transforms in it: the feed's own memory and threads."""
         traced = self._find(lambda: map_tree(column_spec, columns))
         if len(seeds) == 0:  # After batch(): one batch, which is one element.
             return self._one(traced, columns, None)
         if traced is not None:
-            return traced.columns(columns, seeds)
+            return traced.columns(columns, seeds, apply)
         return stacked([self._call(row_of(columns, i)) for i in range(len(leaves(columns)[0]))])
 
     def _of_one(self, element: Any, rng: np.random.Generator) -> Any:

@@ -157,6 +157,9 @@ def _transform_batch(transform: Any, batch: Tree, seed: np.uint64, context: Stag
 
 def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext) -> Tree:
     """Gives the transform memory that is used again, where it can tell beforehand how much it needs."""
+    through = getattr(transform, "apply_through", None)
+    if through is not None:  # One that is made of others, and calls back for each.
+        return through(columns, seeds, lambda step, given, its: _apply(step, given, its, context))
     known = getattr(transform, "static_output", None)
     spec = known({name: _row_spec(column) for name, column in columns.items()}) if known is not None else None
     if spec is None or context.pool is None:
