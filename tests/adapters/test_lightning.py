@@ -82,9 +82,7 @@ CASES = [*((name, IN_AN_EPOCH) for name in LOADERS), ("TorchLoader", AFTER_ITS_L
 
 
 @pytest.mark.parametrize(("loader", "often"), CASES)
-def test_training_that_died_goes_on_from_its_checkpoint_to_the_same_weights(
-    lightning, digits, tmp_path, loader, often
-):
+def test_training_that_died_goes_on_from_its_checkpoint_to_the_same_weights(lightning, digits, tmp_path, loader, often):
     import torch
     from lightning.pytorch.callbacks import ModelCheckpoint
 

@@ -1,6 +1,6 @@
 """One of two processes that share a data set: prints the rows that its own devices hold of each global batch.
 
-    python jax_process.py PORT RANK
+python jax_process.py PORT RANK
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Pillow warns above this many pixels (1/4 GiB of them at 3 bytes); pictures of data sets are far smaller.
 MAX_PIXELS = 89_478_485
 
+_JPEG = b"\xff\xd8\xff"
 _CHOICES = {
     "channels": (0, 1, 3, 4),
     "order": ("rgb", "bgr"),
@@ -114,7 +115,7 @@ def decode_image(
 def decode(data: Encoded, options: DecodeOptions, at_least: tuple[int, int] | None = None) -> npt.NDArray[Any]:
     """`decode_image` with its options in one object."""
     view = as_view(data)
-    if options._plain and at_least is None and view[:3] == b"\xff\xd8\xff":
+    if options._plain and at_least is None and view[:3] == _JPEG:
         whole = jpeg.decode_whole(view, options._plain, options.dct == "fast", options.max_pixels)
         if whole is not None:
             return whole

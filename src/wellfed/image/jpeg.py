@@ -92,7 +92,7 @@ def read_shape(view: memoryview) -> JpegShape:
 def decode_whole(view: memoryview, colours: str, fast_dct: bool, max_pixels: int) -> npt.NDArray[np.uint8] | None:
     """The usual picture at full size by the shortest way; None where the long one must look at it."""
     try:
-        height, width, stored, _ = simplejpeg.decode_jpeg_header(view)
+        height, width, stored, _ = simplejpeg.decode_jpeg_header(view)  # Also says whether it is a JPEG at all.
         if height * width > max_pixels or stored in _INKS:
             return None
         return simplejpeg.decode_jpeg(view, colours, fast_dct)  # type: ignore[no-any-return]  # It ships no types.

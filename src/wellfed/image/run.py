@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from wellfed.columns import Bytes
 from wellfed.errors import ImageError
 from wellfed.image import geometry, pixels, seeds
 from wellfed.image.decode import DecodeOptions, decode, jpeg_size
+from wellfed.image.jpeg import decode_whole
 from wellfed.image.passes import RandomBox
 
 if TYPE_CHECKING:
@@ -41,6 +43,11 @@ class _Draws:
 
     boxes: npt.NDArray[np.float64] | None
     flips: npt.NDArray[np.bool_] | None
+
+    @property
+    def vary(self) -> bool:
+        """Whether rows of one size differ in their geometry."""
+        return self.boxes is not None or self.flips is not None
 
 
 def run_pass(
@@ -86,7 +93,7 @@ def _run_rows(work: PicturePass, column: Any, name: str, draws: _Draws, out: Arr
     result: Array | None = np.empty(rows, object) if out is None and not (one_size and rows) else out
     item_of = column.view if hasattr(column, "view") and not isinstance(column, np.ndarray) else column.__getitem__
     writer: pixels.RowWriter | None = None
-    for row in range(rows):
+    for row in range(_run_usual(work, column, draws, out), rows):
         try:
             picture, place = _read(work, item_of(row), draws, row)
             if result is None:
@@ -105,11 +112,43 @@ def _run_rows(work: PicturePass, column: Any, name: str, draws: _Draws, out: Arr
     return np.empty(0, object) if result is None else result
 
 
+def _run_usual(work: PicturePass, column: Any, draws: _Draws, out: Array | None) -> int:
+    """Does rows from the first on while they are JPEGs without any peculiarity; gives the first that it leaves.
+
+    Each call between two pictures costs several times what it costs in a loop by itself: a picture has just gone
+    through the cache. So all that is the same for all rows is done before.
+    """
+    options = work.decode or DecodeOptions()
+    plain, fast, limit = options._plain, options.dct == "fast", options.max_pixels
+    if out is None or not plain or work.only_decodes or work.scaled_decode or work.shape is not None:
+        return 0
+    if not isinstance(column, Bytes) or column.starts.ndim != 1:
+        return 0
+    data = column.data.data.toreadonly()
+    run: Callable[[int, Array, Place], None] | None = None
+    known: tuple[int, ...] = ()
+    for row, (start, size) in enumerate(zip(column.starts.tolist(), column.sizes.tolist(), strict=True)):
+        picture = decode_whole(data[start : start + size], plain, fast, limit)
+        if picture is None:
+            return row
+        if run is None or picture.shape != known or draws.vary:
+            try:
+                place = _place(work, picture.shape[:2], draws, row)
+                _check_fits(work, picture, place, out)
+                run = run or _writer(work, picture, out).run_whole
+            except ImageError:
+                return row  # To be met again, and named.
+            known = picture.shape
+        run(row, picture, place)
+    return len(column)
+
+
 def _alone(work: PicturePass, picture: Array, place: Place) -> Array:
     """The result of one picture as an array of its own."""
     value = _allocate(work, 1, work.window or (place[4], place[5]), picture)
     _writer(work, picture, value).run(0, picture, place)
-    return value[0]
+    alone: Array = value[0]
+    return alone
 
 
 def _read(work: PicturePass, item: Any, draws: _Draws, row: int) -> tuple[Array, Place]:
@@ -220,7 +259,11 @@ def _check_pixels(work: PicturePass, pictures: Array, ndim: int) -> None:
     found = f"found {pictures.dtype} of shape {pictures.shape}"
     if work.decode is not None:
         raise ImageError(f"Decode needs encoded pictures, {found}")
-    if pictures.ndim != ndim or pixels.name_of(pictures.dtype) not in pixels.SOURCES or not 1 <= pictures.shape[-1] <= 4:
+    if (
+        pictures.ndim != ndim
+        or pixels.name_of(pictures.dtype) not in pixels.SOURCES
+        or not 1 <= pictures.shape[-1] <= 4
+    ):
         raise ImageError(f"uint8, uint16 or float32 pixels with 1 to 4 channels are due, channels last, {found}")
 
 
