@@ -9,8 +9,9 @@ Source: ITU-T T.81, annex B.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import simplejpeg
@@ -30,6 +31,7 @@ _FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # SOFn; the three are DHT
 RGB = {1: "GRAY", 3: "RGB", 4: "RGBA"}
 BGR = {1: "GRAY", 3: "BGR", 4: "BGRA"}
 _INKS = {"CMYK", "YCCK"}
+_MAX_SPARE_BYTES = 4 << 20  # A photo of a megapixel.
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +91,47 @@ def read_shape(view: memoryview) -> JpegShape:
     return JpegShape(height, width, 1 if colour == "Gray" else 3, colour in _INKS)
 
 
-def decode_whole(view: memoryview, colours: str, fast_dct: bool, max_pixels: int) -> npt.NDArray[np.uint8] | None:
-    """The usual picture at full size by the shortest way; None where the long one must look at it."""
+def decode_whole(
+    view: memoryview, colours: str, fast_dct: bool, max_pixels: int, scratch: Scratch | None = None
+) -> npt.NDArray[np.uint8] | None:
+    """The usual picture at full size by the shortest way; None where the long one must look at it.
+
+    With `scratch`, the pixels are gone with the next picture that is decoded there.
+    """
     try:
         height, width, stored, _ = simplejpeg.decode_jpeg_header(view)  # Also says whether it is a JPEG at all.
         if height * width > max_pixels or stored in _INKS:
             return None
-        return simplejpeg.decode_jpeg(view, colours, fast_dct)  # type: ignore[no-any-return]  # It ships no types.
+        if scratch is None:
+            return simplejpeg.decode_jpeg(view, colours, fast_dct)  # type: ignore[no-any-return]  # It ships no types.
+        memory = scratch.memory(height * width * 4)
+        return simplejpeg.decode_jpeg(view, colours, fast_dct, buffer=memory)  # type: ignore[no-any-return]
     except ValueError:
         return None
+
+
+class Scratch:
+    """Memory for one picture at a time, kept from one part of a batch to the next. Belongs to one thread."""
+
+    # Fresh pages for each part cost as much as a picture. Threads put their memory back and take any.
+    _spare: ClassVar[deque[npt.NDArray[np.uint8]]] = deque(maxlen=16)
+
+    def __enter__(self) -> Scratch:
+        try:
+            self._memory = self._spare.pop()
+        except IndexError:
+            self._memory = np.empty(0, np.uint8)
+        return self
+
+    def memory(self, size: int) -> npt.NDArray[np.uint8]:
+        """At least `size` bytes."""
+        if len(self._memory) < size:
+            self._memory = np.empty(size, np.uint8)
+        return self._memory
+
+    def __exit__(self, *_: object) -> None:
+        if len(self._memory) <= _MAX_SPARE_BYTES:
+            self._spare.append(self._memory)
 
 
 def decode(

@@ -12,7 +12,7 @@ from wellfed.columns import Bytes
 from wellfed.errors import ImageError
 from wellfed.image import geometry, pixels, seeds
 from wellfed.image.decode import DecodeOptions, decode, jpeg_size
-from wellfed.image.jpeg import decode_whole
+from wellfed.image.jpeg import Scratch, decode_whole
 from wellfed.image.passes import RandomBox
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def _run_rows(work: PicturePass, column: Any, name: str, draws: _Draws, out: Arr
             else:
                 writer = writer or _writer(work, picture, result)
                 writer.run(row, picture, place)
+            del picture  # Its memory is the next one's.
         except ImageError as error:
             raise ImageError(error.reason, f'row {row} of column "{name}"') from error
     return np.empty(0, object) if result is None else result
@@ -118,17 +119,23 @@ def _run_usual(work: PicturePass, column: Any, draws: _Draws, out: Array | None)
     Each call between two pictures costs several times what it costs in a loop by itself: a picture has just gone
     through the cache. So all that is the same for all rows is done before.
     """
-    options = work.decode or DecodeOptions()
-    plain, fast, limit = options._plain, options.dct == "fast", options.max_pixels
+    plain = (work.decode or DecodeOptions())._plain
     if out is None or not plain or work.only_decodes or work.scaled_decode or work.shape is not None:
         return 0
     if not isinstance(column, Bytes) or column.starts.ndim != 1:
         return 0
+    with Scratch() as scratch:
+        return _run_jpegs(work, column, draws, out, scratch)
+
+
+def _run_jpegs(work: PicturePass, column: Bytes, draws: _Draws, out: Array, scratch: Scratch) -> int:
+    options = work.decode or DecodeOptions()
+    plain, fast, limit = options._plain, options.dct == "fast", options.max_pixels
     data = column.data.data.toreadonly()
     run: Callable[[int, Array, Place], None] | None = None
     known: tuple[int, ...] = ()
     for row, (start, size) in enumerate(zip(column.starts.tolist(), column.sizes.tolist(), strict=True)):
-        picture = decode_whole(data[start : start + size], plain, fast, limit)
+        picture = decode_whole(data[start : start + size], plain, fast, limit, scratch)
         if picture is None:
             return row
         if run is None or picture.shape != known or draws.vary:
