@@ -249,3 +249,50 @@ def test_the_gil_is_free_while_the_pass_runs():
 
     assert seen_half_done  # This thread ran while the first row was written and the last one was not.
     assert out[0, -1, -1, 0] == 1
+
+
+# --- Rows one by one ------------------------------------------------------------------------------
+
+
+def rows_into(out, source="uint8", channels=3):
+    return _native.PixelRows(out, source, channels, "float32", "bilinear", "float32", None, None, False, False)
+
+
+def test_pictures_one_by_one_are_those_of_a_whole_array():
+    pictures = pixels(1, 5, 20, 30, 3)
+    due, found = np.empty((2, 5, 8, 9, 3), np.float32)
+    place = pass_.whole(20, 30, (8, 9))
+    options = {"out_type": "float32", "method": "bilinear", "rounded": "float32"}
+    pass_.run(pictures, np.tile(place, (5, 1)), due, **options)
+    rows = rows_into(found)
+    for row, picture in enumerate(pictures):
+        rows.run(row, picture, place)
+
+    assert np.array_equal(found, due)
+
+
+@pytest.mark.parametrize(
+    ("row", "picture", "place", "error", "reason"),
+    [
+        (5, pixels(1, 20, 30, 3), (0, 0, 20, 30, 8, 9, 0, 0, 0), IndexError, "no such row"),
+        (0, pixels(1, 20, 30, 4), (0, 0, 20, 30, 8, 9, 0, 0, 0), ValueError, "other channels"),
+        (0, pixels(1, 20, 30, 3).astype(np.uint16), (0, 0, 20, 30, 8, 9, 0, 0, 0), ValueError, "another type"),
+        (0, pixels(1, 20, 30, 3)[:, ::2], (0, 0, 20, 15, 8, 9, 0, 0, 0), ValueError, "side by side"),
+        (0, pixels(1, 20, 30, 3), (0, 0, 21, 30, 8, 9, 0, 0, 0), ValueError, "the geometry of row 0 does not fit"),
+    ],
+    ids=["row", "channels", "type", "strides", "geometry"],
+)
+def test_a_picture_that_does_not_fit_is_refused_and_nothing_is_written(row, picture, place, error, reason):
+    out = np.zeros((5, 8, 9, 3), np.float32)
+
+    with pytest.raises(error, match=reason):
+        rows_into(out).run(row, picture, place)
+    assert not out.any()
+
+
+def test_rows_can_only_be_written_to_what_can_be_written():
+    out = np.zeros((5, 8, 9, 3), np.float32)
+    out.flags.writeable = False
+
+    with pytest.raises(TypeError, match="incompatible"):
+        rows_into(out)
