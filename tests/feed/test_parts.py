@@ -97,6 +97,22 @@ def test_no_part_begins_once_the_owner_has_closed(tiny_parts):
     assert done == [0, 1, 2]
 
 
+def test_a_call_for_help_that_is_answered_too_late_does_nothing(tiny_parts):
+    helpers, done = Helpers(2), []
+
+    def work(start, stop):
+        del stop
+        done.append(start)
+        if start == 1:
+            raise ValueError("the end")
+
+    with pytest.raises(ValueError, match="the end"):
+        helpers.run(work, 10)
+    helpers.tokens.get()()
+
+    assert done == [0, 1]
+
+
 def test_a_call_for_help_that_nobody_answered_keeps_no_batch_alive(tiny_parts):
     class Batch:
         """What the work refers to."""

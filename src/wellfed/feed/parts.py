@@ -103,11 +103,13 @@ class _Job:
         while True:
             with self._lock:
                 if self._running == 0:
+                    # Calls for help that nobody took yet find nothing, and keep nothing alive.
+                    self._next, self._work = self._rows, _nothing
+                    failed, self._failed = self._failed, None
                     break
             self._done.get()
-        self._work = _nothing  # Tokens that nobody took yet shall not keep the batch alive.
-        if self._failed is not None:
-            raise self._failed[1]
+        if failed is not None:
+            raise failed[1]
 
 
 def _nothing(start: int, stop: int) -> None:
