@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
@@ -92,6 +93,14 @@ class Dataset(Verbs, SequentialVerbs):
     def epoch(self, number: int) -> DatasetIterator:
         """An iterator over epoch `number`, from 0; the count of `iter` is left alone."""
         return DatasetIterator(self._node, self._readers, self._context(number), self._options, self._epochs)
+
+    def _nested(self, seed: int, cursor: Any) -> DatasetIterator:
+        """An iterator within another data set's: one thread, and seed and epoch of that one's making."""
+        context = replace(self._context(seed & 0xFFFFFF), seed=seed)
+        options = replace(self._options, threads=1)
+        iterator = DatasetIterator(self._node, self._readers, context, options, EpochCounter())
+        iterator.go_on(*(cursor or (0, None)))
+        return iterator
 
     def __len__(self) -> int:
         """The number of elements; indexes files that are not indexed yet.

@@ -94,6 +94,7 @@ __all__ = [
     "below",
     "is_addressable",
     "lost_by",
+    "makes_batches",
     "walk",
 ]
 
@@ -374,6 +375,17 @@ def walk(node: Node) -> Iterator[Node]:
 def is_addressable(node: Node) -> bool:
     """Whether any element can be made at any time."""
     return not isinstance(node, (Generator, Sequential)) and all(map(is_addressable, below(node)))
+
+
+def makes_batches(node: Node) -> bool:
+    """Whether elements of the plan are batches."""
+    batched = False
+    for step in walk(node):
+        if isinstance(step, (Batch, PaddedBatch, Bucket, Window)):
+            batched = True
+        elif isinstance(step, (Unbatch, Interleave)):
+            batched = False
+    return batched
 
 
 def lost_by(node: Node) -> str:

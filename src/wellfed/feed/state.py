@@ -13,6 +13,7 @@ from wellfed.errors import StateError
 from wellfed.feed import plan
 
 VERSION = 1
+_NO_PART = ("source", "sources", "kept")  # Fields that are told by other nodes, or that change while a plan is run.
 
 
 def fingerprint(node: plan.Node) -> str:
@@ -25,7 +26,7 @@ def _describe(step: plan.Node) -> str:
         return f"Records({_text(step.features)})"
     if isinstance(step, plan.Arrays):
         return "Arrays"
-    values = [f"{f.name}={_text(getattr(step, f.name))}" for f in fields(step) if f.name not in ("source", "sources")]
+    values = [f"{f.name}={_text(getattr(step, f.name))}" for f in fields(step) if f.name not in _NO_PART]
     return f"{type(step).__name__}/{len(plan.below(step))}({', '.join(values)})"
 
 
