@@ -84,7 +84,7 @@ def test_every_stop_of_a_verb_resumes_exactly(verb):
 CHAINABLE = sorted(set(VERBS) - {"bucket"})
 
 
-@settings(max_examples=25)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(CHAINABLE), min_size=2, max_size=4), st.integers(0, 14), st.integers(0, 2))
 def test_every_stop_of_a_chain_of_verbs_resumes_exactly(verbs, length, epoch):
     def build():
@@ -241,3 +241,13 @@ def test_arrays_survive_json_with_their_dtype(value):
 
 def test_a_scan_with_a_state_that_json_cannot_hold_replays():
     check_every_stop(lambda: numbers(9).scan({1}, lambda s, x: (s | {int(x)}, len(s))))
+
+
+def test_a_cache_keeps_the_first_epoch_whichever_is_run_first():
+    def build():
+        return numbers(20).shuffle(seed=1).cache()
+
+    first = whole(build, 0)
+
+    assert whole(build, 3) == first
+    assert [plain(e) for e in build().repeat(2)] == first * 2

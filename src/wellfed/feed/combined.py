@@ -107,7 +107,7 @@ class InPattern(Iterator[Tree]):
     Args:
       open_turn: Opens the source of that number in that turn, at a cursor.
       node: The pattern, and when to stop.
-      cursor: [place in the pattern, turn of each source, sources that ended, cursor of each].
+      cursor: [place in the pattern (-1 behind the end), turn of each source, sources that ended, cursor of each].
     """
 
     def __init__(self, open_turn: Callable[[int, int, Cursor], Stream], node: plan.Mix, cursor: Cursor) -> None:
@@ -119,11 +119,15 @@ class InPattern(Iterator[Tree]):
         self._sources = [open_turn(which, self._turns[which], cursors[which]) for which in range(count)]
 
     def __next__(self) -> Tree:
+        if self._place < 0:
+            raise StopIteration
         chosen = self._node.pattern[self._place]
         try:
             element = next(self._sources[chosen])
         except StopIteration:
+            place, self._place = self._place, -1
             element = self._again(chosen)
+            self._place = place
         self._place = (self._place + 1) % len(self._node.pattern)
         return element
 

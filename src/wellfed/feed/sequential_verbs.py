@@ -1,6 +1,6 @@
 """The verbs after which a data set has no rows by number: its elements are made one after another.
 
-They are *replayable*: no length, and a saved position is reached again by making the elements before it once more.
+They are *replayable*: no length, and a saved position is reached again from a place shortly before it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class SequentialVerbs(ABC):
         return self._with(plan.Unique(self._node, limit_bytes))
 
     def cache(self, *, limit_bytes: int = 1 << 30) -> Dataset:
-        """The elements, kept in memory once an iteration has made them all; later ones make none. Replayable.
+        """The elements of epoch 0, kept in memory once an iteration has made them all; later ones make none. Replayable.
 
         Put it after what costs (decoding) and before what should differ from epoch to epoch (shuffle).
 

@@ -67,9 +67,11 @@ class Streams:
         if make is None:
             verb = type(node).__name__.lower()
             raise PlanError(verb, f"needs rows by number, which {plan.lost_by(node)} lost; put {verb} before it")
+        # A cache keeps epoch 0, whichever comes first: what it gives must not depend on what was run before.
+        below = context.at(0) if isinstance(node, plan.Cache) else context
         return Stage(
             lambda taken: make(node, taken, context, number),
-            lambda below, once: self.open(source, context, below, few or once),
+            lambda place, once: self.open(source, below, place, few or once),
             cursor,
         )
 
