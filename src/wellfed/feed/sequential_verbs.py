@@ -93,7 +93,7 @@ class SequentialVerbs(ABC):
         return self._with(plan.Unique(self._node, limit_bytes))
 
     def cache(self, *, limit_bytes: int = 1 << 30) -> Dataset:
-        """The elements of epoch 0, kept in memory once an iteration has made them all; later ones make none. Replayable.
+        """The elements of epoch 0, kept in memory once an iteration has made them all. Replayable.
 
         Put it after what costs (decoding) and before what should differ from epoch to epoch (shuffle).
 
