@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from time import monotonic, perf_counter
 
 from wellfed.errors import WellfedError
-from wellfed.feed.stages import Cancelled
+from wellfed.feed.calls import Cancelled
 from wellfed.feed.unit import Unit
 
 Work = Callable[[int, int], Unit]

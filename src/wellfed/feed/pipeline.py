@@ -15,6 +15,7 @@ from wellfed.feed.records import MAX_FREE_BYTES
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
 from wellfed.feed.stats import Meter, since
+from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +84,7 @@ class Pipeline:
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0
+        self._workers: list[Workers] = []
         self._cancelled = False
         node = rewrite(node)
         top = self._operator(node)
@@ -118,9 +120,20 @@ class Pipeline:
             raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
         order = order_of(node, below[0], depth, self._context)
         stage = StageContext(
-            order, seed_of(depth, self._context.seed), self.locate, lambda: self._cancelled, self._pool
+            order,
+            seed_of(depth, self._context.seed),
+            self.locate,
+            lambda: self._cancelled,
+            self._pool,
+            self._workers_of(node),
         )
         return _Through(node, below[0], order, stage, self._meter("", node))
+
+    def _workers_of(self, node: plan.Node) -> Workers | None:
+        if not isinstance(node, plan.Map) or not node.processes:
+            return None
+        self._workers.append(Workers(node.function, node.processes))
+        return self._workers[-1]
 
     def _meter(self, name: str, node: plan.Node) -> Meter:
         function = getattr(node, "function", None)
@@ -134,8 +147,10 @@ class Pipeline:
         return tuple(meter.stats() for meter in self._meters)
 
     def cancel(self) -> None:
-        """Gives up units that are being made, at the next call of a user's function."""
+        """Gives up units that are being made, at the next call of a user's function, and ends processes."""
         self._cancelled = True
+        for workers in self._workers:
+            workers.stop()
 
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""

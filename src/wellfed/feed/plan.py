@@ -95,6 +95,7 @@ __all__ = [
     "is_addressable",
     "lost_by",
     "makes_batches",
+    "most_processes",
     "walk",
 ]
 
@@ -231,11 +232,13 @@ class Map:
       function: A built-in transform (it has `apply` and works on whole columns), or any function of one element.
       rng: Call the function with a `numpy.random.Generator` as its last argument, made from the run's seed, this node,
         the epoch and the element's position: the same numbers whatever the thread.
+      processes: How many processes call the function; 0: the threads of this one.
     """
 
     source: Node
     function: Callable[..., Any] | Transform
     rng: bool = False
+    processes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +389,11 @@ def makes_batches(node: Node) -> bool:
         elif isinstance(step, (Unbatch, Interleave)):
             batched = False
     return batched
+
+
+def most_processes(node: Node) -> int:
+    """The largest number of processes that a verb of the plan asks for; a thread waits for each of them."""
+    return max((step.processes for step in walk(node) if isinstance(step, Map)), default=0)
 
 
 def lost_by(node: Node) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
+from wellfed.feed.calls import Cancelled
 from wellfed.feed.engine import Engine, UnitSize
 from wellfed.feed.guard import ErrorReport
 from wellfed.feed.pipeline import Pipeline
-from wellfed.feed.stages import Cancelled
 from wellfed.feed.stream_work import StreamWork
 from wellfed.feed.streams import Streams
 from wellfed.feed.tree import Tree
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from wellfed.feed.cursors import Cursor
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
+    from wellfed.feed.workers import Workers
 
 _STREAM_WINDOW = 4  # Units that a stream may be ahead; one thread makes them.
 _CURSOR_EVERY = 16  # Elements between two places that a stream goes on at; batches are all such places.
@@ -50,7 +51,7 @@ class Runner:
         if plan.is_addressable(node):
             return self._addressable(node, context, position)
         begin, below = cursor or (0, None)
-        elements = Streams(node, self._run).open(node, context, below)
+        elements = Streams(node, self._run, self._runs.add).open(node, context, below)
         every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
         work = self._stream = StreamWork(
             elements, position, skip=position - begin, cursor=below, window=_STREAM_WINDOW, every=every
@@ -74,7 +75,7 @@ class Runner:
         report = self.report if self._options.on_error == "replace" else None
         pipeline = Pipeline(node, self._readers, context, report)
         self.pipelines = [*self.pipelines[-1:], pipeline]
-        threads = 1 if few else self._options.thread_count()
+        threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
         window = threads if few else 2 * threads
         return Engine(
             pipeline.work,
@@ -88,7 +89,9 @@ class Runner:
         )
 
     def _run(self, node: plan.Node, context: RunContext, position: int, few: bool) -> _Run:
-        return self._runs.add(_Run(self._addressable(node, context, position, few), position))
+        run = _Run(self._addressable(node, context, position, few), position)
+        self._runs.add(run)
+        return run
 
 
 class _Run(Iterator[Tree]):
@@ -129,18 +132,17 @@ class _Run(Iterator[Tree]):
 
 
 class _Runs:
-    """The runs below a stream. Nothing here waits for a lock: whoever stops them may stand anywhere."""
+    """The runs and processes below a stream. Nothing here waits for a lock: whoever stops them may stand anywhere."""
 
     def __init__(self) -> None:
-        self._alive: list[weakref.ref[_Run]] = []
+        self._alive: list[weakref.ref[_Run | Workers]] = []
         self._stopped = False
 
-    def add(self, run: _Run) -> _Run:
+    def add(self, run: _Run | Workers) -> None:
         self._alive = [other for other in self._alive if other() is not None]
         self._alive.append(weakref.ref(run))
         if self._stopped:
             run.stop()
-        return run
 
     def stop(self) -> None:
         """Ends the wait for each run's next element, now and later."""

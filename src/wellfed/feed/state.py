@@ -13,7 +13,7 @@ from wellfed.errors import StateError
 from wellfed.feed import plan
 
 VERSION = 1
-_NO_PART = ("source", "sources", "kept")  # Fields that are told by other nodes, or that change while a plan is run.
+_NO_PART = ("source", "sources", "kept", "processes")  # Told by other nodes, or no matter of what comes out.
 
 
 def fingerprint(node: plan.Node) -> str:

@@ -21,10 +21,11 @@ from wellfed.feed.cursors import Cursor, Input, Point, Stage, Stream
 from wellfed.feed.generated import Generated
 from wellfed.feed.interleave import interleave
 from wellfed.feed.jsonable import pack, unpack
-from wellfed.feed.mixing import mix
+from wellfed.feed.map_streams import map_here, map_in_processes
 from wellfed.feed.padding import pad
 from wellfed.feed.reservoir import shuffle
 from wellfed.feed.tree import Tree, dense, leaves, length_of, nbytes_of, row_of, rows_of, stack
+from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,10 +42,11 @@ class Streams:
       node: The plan.
       addressable: Gives the elements of an addressable node in a run, from a position on; its last argument is whether
         only an element or two are wanted.
+      own: Told of processes, to stop them when nobody wants more elements.
     """
 
-    def __init__(self, node: plan.Node, addressable: Addressable) -> None:
-        self._addressable = addressable
+    def __init__(self, node: plan.Node, addressable: Addressable, own: Callable[[Workers], None]) -> None:
+        self._addressable, self._own = addressable, own
         self._numbers = {id(step): number for number, step in enumerate(plan.walk(node))}
 
     def open(self, node: plan.Node, context: RunContext, cursor: Cursor = None, few: bool = False) -> Stream:
@@ -64,6 +66,8 @@ class Streams:
         number = self._numbers[id(node)]
         (source,) = plan.below(node)
         make = _MAKERS.get(type(node))
+        if isinstance(node, plan.Map) and node.processes:
+            make = self._in_processes
         if make is None:
             verb = type(node).__name__.lower()
             raise PlanError(verb, f"needs rows by number, which {plan.lost_by(node)} lost; put {verb} before it")
@@ -74,6 +78,11 @@ class Streams:
             lambda place, once: self.open(source, below, place, few or once),
             cursor,
         )
+
+    def _in_processes(self, node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+        workers = Workers(node.function, node.processes)
+        self._own(workers)
+        return map_in_processes(node, source, context, number, workers)
 
     def _repeat(self, node: plan.Repeat, context: RunContext, cursor: Cursor) -> Stream:
         epochs = (1 << 30) if node.count is None else node.count
@@ -112,20 +121,6 @@ def _take_while(node: plan.TakeWhile, source: Input, context: RunContext, number
         if not call("take_while", node.predicate, element, number=source.taken - 1):
             return
         yield element
-
-
-def _map(node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
-    source.resumes()
-    for element in source:
-        at = source.taken - 1
-        seed = mix(context.seed, number, context.epoch, at)
-        if hasattr(node.function, "apply"):
-            columns = node.function.apply(stack([element]), np.array([seed], np.uint64))
-            yield row_of(columns, 0)
-        elif node.rng:
-            yield call("map", node.function, element, np.random.Generator(np.random.Philox(key=seed)), number=at)
-        else:
-            yield call("map", node.function, element, number=at)
 
 
 def _unbatch(node: plan.Unbatch, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
@@ -270,7 +265,7 @@ def _skip(node: plan.Skip, source: Input, context: RunContext, number: int) -> I
 _MAKERS: dict[type, Callable[[Any, Any, Any, int], Iterator[Any]]] = {
     plan.Filter: _filter,
     plan.TakeWhile: _take_while,
-    plan.Map: _map,
+    plan.Map: map_here,
     plan.Interleave: interleave,
     plan.Unbatch: _unbatch,
     plan.Scan: _scan,

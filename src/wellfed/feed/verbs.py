@@ -15,6 +15,7 @@ import numpy as np
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.transforms import SelectColumns
+from wellfed.feed.workers import check_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -209,7 +210,9 @@ class Verbs(ABC):
 
     # --- Elements -----------------------------------------------------------------------------------
 
-    def map(self, function: Callable[..., Any] | plan.Transform, *, rng: bool = False) -> Dataset:
+    def map(
+        self, function: Callable[..., Any] | plan.Transform, *, rng: bool = False, processes: int | None = None
+    ) -> Dataset:
         """Applies `function` to each element. Addressable.
 
         Args:
@@ -217,8 +220,13 @@ class Verbs(ABC):
             threads at a time. A built-in transform, such as `wf.image.Resize`, works on whole columns instead.
           rng: Call it with a `numpy.random.Generator` besides. Its numbers depend on seed, verb, epoch and position
             only; the seed is the first that a `shuffle` of this data set gives, or drawn once where none does.
+          processes: Call it in so many processes, for heavy Python that threads would only take turns at. They start
+            with the first element of an iteration and end with it. The function must pickle; what it takes and gives
+            is copied between processes, arrays through shared memory. What comes out is the same.
 
         Raises:
+          PlanError: `function` is none; or it does not pickle, or works on columns, where `processes` are given.
+          WorkerLostError: At iteration: one of the processes ended.
           StageError: At iteration: the function raised; names it, the row and the record, with the error as cause.
 
         Differs from tf.data:
@@ -226,7 +234,9 @@ class Verbs(ABC):
         """
         if not callable(function) and not hasattr(function, "apply"):
             raise PlanError("map", f"a function or a transform is due, got {type(function).__name__}")
-        return self._with(plan.Map(self._node, function, rng))
+        if processes is not None:
+            check_processes(function, processes)
+        return self._with(plan.Map(self._node, function, rng, processes or 0))
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
         """Makes one element of `batch_size` neighbours; each leaf gets a first dimension. Addressable.

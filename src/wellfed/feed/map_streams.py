@@ -1,0 +1,77 @@
+"""`map` where elements come one after another: called here, or some elements ahead in processes."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wellfed.errors import StageError
+from wellfed.feed.calls import call, name_of
+from wellfed.feed.mixing import mix
+from wellfed.feed.tree import Tree, row_of, stack
+from wellfed.feed.workers import RemoteFailure, Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wellfed.feed import plan
+    from wellfed.feed.context import RunContext
+    from wellfed.feed.cursors import Input, Point
+    from wellfed.feed.workers import Worker
+
+
+def map_here(node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+    """Calls the function on one element after another."""
+    source.resumes()
+    for element in source:
+        at = source.taken - 1
+        seed = mix(context.seed, number, context.epoch, at)
+        if hasattr(node.function, "apply"):
+            columns = node.function.apply(stack([element]), np.array([seed], np.uint64))
+            yield row_of(columns, 0)
+        elif node.rng:
+            yield call("map", node.function, element, np.random.Generator(np.random.Philox(key=seed)), number=at)
+        else:
+            yield call("map", node.function, element, number=at)
+
+
+def map_in_processes(
+    node: plan.Map, source: Input, context: RunContext, number: int, workers: Workers
+) -> Iterator[Tree]:
+    """As `map_here`, with an element in each process; they are given on in the order of the source."""
+    ahead: deque[tuple[Point, Worker]] = deque()
+    source.resumes(at=lambda: ahead[0][0] if ahead else None)
+
+    failed: Exception | None = None
+
+    def first() -> Tree:
+        point, begun = ahead.popleft()
+        try:
+            return workers.result(begun)[0]
+        except RemoteFailure as failure:
+            error = failure.__cause__
+            text = f"{type(error).__name__}: {error}"
+            raise StageError(f"map({name_of(node.function)})", point.taken, "", text) from error
+
+    try:
+        while True:
+            point = source.here()
+            try:
+                element = next(source)
+            except StopIteration:
+                break
+            except Exception as error:  # noqa: BLE001 -- comes after the elements that are under way.
+                failed = error
+                break
+            seed = mix(context.seed, number, context.epoch, point.taken)
+            if len(ahead) == node.processes:
+                yield first()
+            ahead.append((point, workers.begin([element], [seed] if node.rng else None)))
+        while ahead:
+            yield first()
+        if failed is not None:
+            raise failed
+    finally:
+        workers.stop()
