@@ -330,8 +330,8 @@ class WorkerLostError(WellfedError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"{self.stage}: {self.reason}. Signal 9 is mostly the system short of memory: use fewer processes. Exit "
-            'code 1 at once is mostly a script that starts them when imported: put that under if __name__ == "__main__".'
+            f"{self.stage}: {self.reason}. Signal 9 is mostly a lack of memory: use fewer processes. Exit code "
+            '1 at once is mostly a script that starts them when imported: put that under if __name__ == "__main__".'
         )
 
 

@@ -23,7 +23,7 @@ from wellfed.feed.messages import receive, send
 from wellfed.feed.worker import Failure, serve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.context import ForkServerProcess
 
