@@ -19,12 +19,14 @@ class RunContext:
       epoch: 0-based.
       rank: 0-based number of this process among `world_size`.
       world_size: How many processes share the data set.
+      consumed: How many elements of the order that the last shard shares were taken before, by any process.
     """
 
     seed: int
     epoch: int = 0
     rank: int = 0
     world_size: int = 1
+    consumed: int = 0
 
     def __post_init__(self) -> None:
         if self.epoch < 0:

@@ -134,20 +134,22 @@ class Sharded:
         self._source, self._even = source, node.even
         self._count = context.world_size if node.num_shards is None else node.num_shards
         self._index = context.rank if node.index is None else node.index
+        self._first = context.consumed  # Not 0 only in the middle of an epoch that others began: `feed.elastic`.
 
     def available(self, stop: int) -> int:
         if self._even is None:
-            last = min((stop - 1) * self._count + self._index + 1, ENDLESS)
+            first = self._first + self._index
+            last = min((stop - 1) * self._count + first + 1, ENDLESS)
             found = self._source.available(max(last, 0))
             if found >= ENDLESS:
                 return stop
-            return min(stop, max(0, -(-(found - self._index) // self._count)))
-        length = length_of(self._source, "shard")
+            return min(stop, max(0, -(-(found - first) // self._count)))
+        length = max(length_of(self._source, "shard") - self._first, 0)
         rounded = length // self._count if self._even == "drop" else -(-length // self._count)
         return min(stop, rounded)
 
     def resolve(self, positions: Positions) -> Positions:
-        at, count, index = positions.at, self._count, self._index
+        at, count, index = positions.at, self._count, self._first + self._index
         if self._even == "pad":
             length = length_of(self._source, "shard")
             numbers = positions.numbers() * np.uint64(count) + np.uint64(index)
@@ -292,6 +294,10 @@ class Batched:
             return splits
         sizes = np.minimum(found - positions.numbers().astype(np.int64) * self._size, self._size)
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+    def first(self, positions: Positions) -> UInt64s:
+        """The position in the source of each batch's first element."""
+        return positions.numbers() * np.uint64(self._size)
 
     def resolve(self, positions: Positions) -> Positions:
         at, size = positions.at, self._size

@@ -10,7 +10,7 @@ from wellfed import _native
 from wellfed.feed import plan
 from wellfed.feed.guard import ErrorReport, Guarded
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
-from wellfed.feed.order import ENDLESS, Order, Positions, order_of
+from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded, order_of
 from wellfed.feed.records import MAX_FREE_BYTES
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
@@ -56,6 +56,23 @@ class _Through:
 
     def available(self, stop: int) -> int:
         return self.order.available(stop)
+
+    def anchor(self, positions: Positions) -> Positions:
+        """Where elements stand in the order that processes share; their own positions where nothing is shared.
+
+        Seeds of elements come from there, so that ranks differ, and a picture does not change with the world size.
+        """
+        if not self._shared:
+            return positions
+        if isinstance(self.order, Batched):
+            positions = Positions(self.order.first(positions), positions.epoch)
+        elif not isinstance(self.order, Same):
+            positions = self.order.resolve(positions)
+        return self.source.anchor(positions) if isinstance(self.source, _Through) else positions
+
+    @property
+    def _shared(self) -> bool:
+        return isinstance(self.order, Sharded) or (isinstance(self.source, _Through) and self.source._shared)
 
     def make(self, positions: Positions) -> Unit:
         began = perf_counter()
@@ -127,7 +144,9 @@ class Pipeline:
             self._pool,
             self._workers_of(node),
         )
-        return _Through(node, below[0], order, stage, self._meter("", node))
+        through = _Through(node, below[0], order, stage, self._meter("", node))
+        stage.anchor = through.anchor
+        return through
 
     def _workers_of(self, node: plan.Node) -> Workers | None:
         if not isinstance(node, plan.Map) or not node.processes:

@@ -42,6 +42,7 @@ class StageContext:
       cancelled: True once the owner closed; asked between calls of users' functions.
       pool: Memory for results that comes back by itself.
       workers: The processes that call the node's function, where there are any.
+      anchor: Takes the node's positions to those that its elements' seeds come from.
     """
 
     order: Order
@@ -50,6 +51,7 @@ class StageContext:
     cancelled: Callable[[], bool] = field(default=lambda: False)
     pool: _native.LeasePool | None = None
     workers: Workers | None = None
+    anchor: Callable[[Positions], Positions] = field(default=lambda positions: positions)
 
 
 def row_seeds(seed: int, positions: Positions) -> UInt64s:
@@ -112,7 +114,7 @@ def run_row_ids(node: plan.RowIds, unit: Unit, positions: Positions, context: St
 
 def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """A built-in transform works on all rows at once; any other function on one element after another."""
-    seeds = row_seeds(context.seed, positions)
+    seeds = row_seeds(context.seed, context.anchor(positions))
     if hasattr(node.function, "apply"):
         if unit.splits is None:
             columns = _transform(node.function, unit.as_columns(), seeds, unit, context)
