@@ -23,6 +23,7 @@ import numpy as np
 from wellfed import _native
 from wellfed.errors import PlanError
 from wellfed.feed import plan
+from wellfed.feed.block_order import BlockOrder
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 
 if TYPE_CHECKING:
@@ -99,12 +100,13 @@ def length_of(order: Countable, verb: str) -> int:
 
 
 class Shuffled:
-    """A keyed bijection over the whole source."""
+    """A keyed bijection over the whole source, or one that keeps blocks of neighbours near each other."""
 
     def __init__(self, source: Countable, node: plan.Shuffle, depth: int, context: RunContext) -> None:
         self._length = length_of(source, "shuffle")
         self._seed = context.seed if node.seed is None else node.seed
         self._depth, self._reshuffle = depth, node.reshuffle_each_iteration
+        self._blocks = None if node.block is None else BlockOrder(self._length, node.block, node.window)
 
     def available(self, stop: int) -> int:
         return min(stop, self._length)
@@ -113,18 +115,24 @@ class Shuffled:
         return mix(self._seed, self._depth, epoch if self._reshuffle else 0)
 
     def resolve(self, positions: Positions) -> Positions:
-        at, epoch, length = positions.at, positions.epoch, self._length
+        at, epoch = positions.at, positions.epoch
         if not len(positions):
             return Positions(np.empty(0, np.uint64), epoch)
         if not isinstance(epoch, np.ndarray):
-            if isinstance(at, range) and at.step == 1:
-                return Positions(_native.permute_range(length, self._key(epoch), at.start, at.stop), epoch)
-            return Positions(_native.permute_apply(length, self._key(epoch), positions.numbers()), epoch)
+            return Positions(self._rows(self._key(epoch), at), epoch)
         rows = positions.numbers().copy()
         for one in np.unique(epoch):
             of_one = epoch == one
-            rows[of_one] = _native.permute_apply(length, self._key(int(one)), rows[of_one])
+            rows[of_one] = self._rows(self._key(int(one)), rows[of_one])
         return Positions(rows, epoch)
+
+    def _rows(self, key: int, at: range | UInt64s) -> UInt64s:
+        if self._blocks is not None:
+            return self._blocks.rows(key, at)
+        if isinstance(at, range) and at.step == 1:
+            return _native.permute_range(self._length, key, at.start, at.stop)
+        numbers = np.arange(at.start, at.stop, at.step, dtype=np.uint64) if isinstance(at, range) else at
+        return _native.permute_apply(self._length, key, numbers)
 
 
 class Sharded:

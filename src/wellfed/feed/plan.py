@@ -154,11 +154,22 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """An exact permutation of the whole source, another in each epoch unless told otherwise."""
+    """A permutation of the whole source, another in each epoch unless told otherwise.
+
+    Attributes:
+      block: None: any order is as likely as any other. Else this many neighbours stay near each other.
+      window: With `block`: how many elements are mixed at a time.
+    """
 
     source: Node
     seed: int | None = None
     reshuffle_each_iteration: bool = True
+    block: int | None = None
+    window: int = 1
+
+    def __post_init__(self) -> None:
+        if self.block is not None and self.block < 1:
+            raise PlanError("shuffle", f"block must be at least 1 element, got {self.block}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,21 +52,33 @@ class Verbs(ABC):
     # --- Order --------------------------------------------------------------------------------------
 
     def shuffle(
-        self, buffer_size: int | None = None, *, seed: int | None = None, reshuffle_each_iteration: bool = True
+        self,
+        buffer_size: int | None = None,
+        *,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool = True,
+        block: int | None = None,
     ) -> Dataset:
         """Puts elements into a random order: exact, over the whole data set, another in each epoch. Addressable.
 
         The order is arithmetic (a keyed bijection), so it costs nothing to start and needs no buffer. Where a verb
         before it lost the rows, it is a seeded reservoir of `buffer_size` elements, as tf.data's: replayable.
 
+        `block` is for data larger than memory on disks that are slow to jump: blocks of neighbours are permuted, and
+        the order so made is mixed in windows, each of which reads a few blocks only. Arithmetic too. docs/feed.md
+        tells how well it mixes.
+
         Args:
-          buffer_size: Elements, as in tf.data. More than 1 gives the exact shuffle; 1 leaves the order as it is.
+          buffer_size: Elements, as in tf.data. More than 1 gives the exact shuffle; 1 leaves the order as it is. With
+            `block`, elements in a window; 16 blocks where None.
           seed: The same seed gives the same order in the same epoch, on any machine. None draws one for each data set.
           reshuffle_each_iteration: False: the same order in each epoch.
+          block: Neighbouring elements that stay near each other; None: none do.
 
         Raises:
-          PlanError: `buffer_size` is below 1. At iteration: the data set has no length, or there is no seed and
-            `shard` below or above would tear ranks apart.
+          PlanError: `buffer_size` or `block` is below 1, or `block` comes after a verb that lost the rows. At
+            iteration: the data set has no length, or there is no seed and `shard` below or above would tear ranks
+            apart.
 
         Differs from tf.data:
           `buffer_size` may be left out, and any size shuffles all elements. The number where elements are a power of
@@ -74,6 +86,10 @@ class Verbs(ABC):
         """
         if buffer_size is not None and buffer_size < 1:
             raise PlanError("shuffle", f"buffer_size must be at least 1 element, got {buffer_size}")
+        if block is not None:
+            self._need_rows("shuffle(block=)")
+            window = 16 * block if buffer_size is None else buffer_size
+            return self._with(plan.Shuffle(self._node, seed, reshuffle_each_iteration, block, window))
         if buffer_size == 1:
             return self._self()
         if plan.is_addressable(self._node):
