@@ -53,6 +53,7 @@ class Dataset(Verbs, SequentialVerbs):
         ram_budget: int | None = None,
         on_error: str = "raise",
         max_errors: int | None = None,
+        stall_seconds: float = 60.0,
     ) -> Dataset:
         """The same elements, made in another way.
 
@@ -63,12 +64,14 @@ class Dataset(Verbs, SequentialVerbs):
             it, another row comes in its place, drawn from (seed, epoch, position). Lengths, positions and full batches
             hold; `stats().replaced` names each. It covers what stands before `batch`, on addressable data sets.
           max_errors: How many rows may be replaced in one iteration; the next one raises. None: any number.
+          stall_seconds: Once the consumer has waited for an element for so long, log to "wellfed.feed" which thread
+            makes it, and where each thread stands; again after each doubling. 0: never. [s]
 
         Raises:
           ValueError: An option has a value that is none.
         """
         budget = FeedOptions().ram_budget if ram_budget is None else ram_budget
-        return Dataset(self._node, self._readers, FeedOptions(threads, budget, on_error, max_errors))
+        return Dataset(self._node, self._readers, FeedOptions(threads, budget, on_error, max_errors, stall_seconds))
 
     def _with(self, node: plan.Node) -> Dataset:
         return Dataset(node, self._readers, self._options)

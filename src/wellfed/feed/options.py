@@ -18,12 +18,14 @@ class FeedOptions:
       ram_budget: Units that are ready or being made hold about this much at most. [bytes]
       on_error: "raise", or "replace": another row comes in the place of one that cannot be made.
       max_errors: How many rows may be replaced in one iteration; None: any number.
+      stall_seconds: Log who waits for whom once the consumer has waited for so long; 0: never. [s]
     """
 
     threads: int | None = None
     ram_budget: int = 256 << 20
     on_error: str = "raise"
     max_errors: int | None = None
+    stall_seconds: float = 60.0
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
@@ -33,6 +35,8 @@ class FeedOptions:
 
         if self.on_error not in ("raise", "replace"):
             raise ValueError(f'on_error must be "raise" or "replace", got {self.on_error!r}')
+        if not self.stall_seconds >= 0:
+            raise ValueError(f"stall_seconds must be at least 0, got {self.stall_seconds}")
         if self.max_errors is not None and self.max_errors < 0:
             raise ValueError(f"max_errors must be at least 0 rows, or None; got {self.max_errors}")
 

@@ -17,6 +17,8 @@ from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.stream_work import StreamWork
 from wellfed.feed.streams import Streams
 from wellfed.feed.tree import Tree
+from wellfed.feed.tuning import Pace, ReadAhead, ThreadCount
+from wellfed.feed.usable import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from wellfed.feed.workers import Workers
 
 _STREAM_WINDOW = 4  # Units that a stream may be ahead; one thread makes them.
+MOST_THREADS = 16  # As far as AUTOTUNE goes on small machines, for slow disks and URLs.
 _CURSOR_EVERY = 16  # Elements between two places that a stream goes on at; batches are all such places.
 
 
@@ -62,8 +65,9 @@ class Runner:
             work.available,
             position,
             threads=1,
-            window=_STREAM_WINDOW,
+            pace=Pace(ReadAhead(_STREAM_WINDOW, _STREAM_WINDOW, self._options.ram_budget)),
             size=size,
+            stall_seconds=self._options.stall_seconds or None,
             at_close=self._runs.stop,
         )
 
@@ -77,13 +81,18 @@ class Runner:
         self.pipelines = [*self.pipelines[-1:], pipeline]
         threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
         window = threads if few else 2 * threads
+        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
+        count = None
+        if self._options.threads is None and not few:
+            count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
         return Engine(
             pipeline.work,
             pipeline.available,
             position,
             threads=threads,
-            window=window,
+            pace=Pace(ahead, count, usable_cores()),
             size=UnitSize(self._options.unit_bytes(window), growth=1 if few else 16),
+            stall_seconds=self._options.stall_seconds or None,
             at_end=pipeline.settle,
             at_close=pipeline.cancel,
         )
