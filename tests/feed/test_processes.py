@@ -195,6 +195,26 @@ def test_a_collected_iterator_ends_its_processes_in_the_middle_of_a_call():
     check_nothing_is_left()
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # That is the point.
+def test_a_child_that_drops_its_parents_iterator_leaves_the_parents_processes_alone():
+    iterator = iter(numbers(200).map(heavy.double, processes=2).with_options(threads=2))
+    next(iterator)
+    child = os.fork()
+    if child == 0:
+        try:
+            iterator.close()
+            del iterator
+            gc.collect()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert [plain(x) for x in iterator] == [2 * x for x in range(1, 200)]
+    check_nothing_is_left()
+
+
 def descriptors():
     return len(list(Path("/proc/self/fd").iterdir()))
 

@@ -3,28 +3,28 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from wellfed.feed.tuning import ReadAhead, ThreadCount
+from wellfed.feed.tuning import Pace, ReadAhead, ThreadCount
 
 
 def test_a_consumer_that_waits_gets_units_further_ahead_up_to_the_most():
     ahead = ReadAhead(units=2, most=4, budget=1000)
     ahead.learn(10)
 
-    assert [ahead.after_take(waited=True) for _ in range(4)] == [2, 2, 1, 1]
+    assert [ahead.after_take(wanting=True) for _ in range(4)] == [2, 2, 1, 1]
     assert ahead.units == 4
 
 
 def test_a_consumer_that_does_not_wait_changes_nothing():
     ahead = ReadAhead(units=3, most=9, budget=1000)
 
-    assert [ahead.after_take(waited=False) for _ in range(3)] == [1, 1, 1]
+    assert [ahead.after_take(wanting=False) for _ in range(3)] == [1, 1, 1]
 
 
 def test_large_units_are_made_fewer_at_a_time_until_the_budget_holds_them():
     ahead = ReadAhead(units=6, most=8, budget=1000)
     ahead.learn(300)
 
-    assert [ahead.after_take(waited=True) for _ in range(4)] == [0, 0, 0, 1]
+    assert [ahead.after_take(wanting=True) for _ in range(4)] == [0, 0, 0, 1]
     assert ahead.units == 3
 
 
@@ -32,14 +32,21 @@ def test_large_units_are_made_fewer_at_a_time_until_the_budget_holds_them():
 def test_units_under_way_are_as_many_as_were_allowed_and_at_most_what_the_budget_holds(units, budget, takes):
     ahead = ReadAhead(units, 40, budget)
     allowed = units
-    for nbytes, waited in takes:
+    for nbytes, wanting in takes:
         ahead.learn(nbytes)
-        allowed += ahead.after_take(waited) - 1
+        allowed += ahead.after_take(wanting) - 1
         assert allowed == ahead.units >= 1
     for _ in range(40):
-        ahead.after_take(waited=True)
+        ahead.after_take(wanting=True)
 
     assert ahead.units <= 2 or ahead.units * ahead.unit_bytes <= budget
+
+
+def test_a_consumer_that_waits_while_threads_have_room_needs_no_more_of_it():
+    pace = Pace(ReadAhead(units=2, most=4, budget=1000))
+
+    assert pace.after_take(10, 0.5, was_full=False) == (1, 0)
+    assert pace.after_take(10, 0.5, was_full=True) == (2, 0)
 
 
 SLOW_DISK = {"waited": 0.9, "busy": 0.1}

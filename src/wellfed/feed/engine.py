@@ -124,6 +124,8 @@ class Engine:
     ) -> None:
         self._work, self._available, self._size, self._pace = work, available, size, pace
         self._stall_seconds = stall_seconds
+        self._patience: float | None = None
+        self._was_full = False  # Whether a thread lacked room since the consumer last waited.
         self._doing: dict[threading.Thread, Activity] = {}
         self._at_end, self._at_close = at_end, at_close
         self.stopped = False
@@ -137,8 +139,7 @@ class Engine:
         for _ in range(pace.ahead.units):
             self._room.put(True)
         self._threads: list[threading.Thread] = []
-        for _ in range(threads):
-            self._add_thread()
+        self._first_threads = threads  # To start with the first `take`: whoever made the engine can close it by then.
 
     def _add_thread(self) -> None:
         name = f"wellfed-feed-{len(self._threads)}"
@@ -154,6 +155,9 @@ class Engine:
         Raises:
           Exception: Whatever the work raised, once all units before it are taken.
         """
+        while self._first_threads and not self.stopped:
+            self._first_threads -= 1
+            self._add_thread()
         result = self._next_result()
         if result is None:
             return None
@@ -195,7 +199,9 @@ class Engine:
     def _advance(self, nbytes: int) -> None:
         del self._ready[self._taken]
         self._taken += 1
-        tokens, change = self._pace.after_take(nbytes, self._waited)
+        tokens, change = self._pace.after_take(nbytes, self._waited, was_full=self._was_full)
+        if self._waited:
+            self._was_full = False
         for _ in range(tokens):
             self._room.put(True)
         for _ in range(change):
@@ -215,12 +221,15 @@ class Engine:
         """Ends the threads and waits for them; units not taken are dropped.
 
         Args:
-          patience: Wait for this long at most: a thread that is in a call of a user's function ends after it. [s]
+          patience: Wait for this long at most, now and at any later call: a thread that is in a call of a user's
+            function ends after it. [s]
         """
         self.stop()
+        if patience is not None:
+            self._patience = patience
         if threading.current_thread() in self._threads:  # Collected there: the others end by themselves.
             return
-        deadline = None if patience is None else monotonic() + patience
+        deadline = None if self._patience is None else monotonic() + self._patience
         for thread in list(self._threads):
             thread.join(None if deadline is None else max(deadline - monotonic(), 0))
         self._ready.clear()
@@ -230,7 +239,7 @@ class Engine:
     def _run(self) -> None:
         thread = threading.current_thread()
         self._doing[thread] = Activity(-1, "waits for room", monotonic())
-        while self._room.get() and not self.stopped:
+        while self._enter() and not self.stopped:
             self._doing[thread] = Activity(-1, "looks for the next elements, or waits for one that does", monotonic())
             claim = self._claim()
             if claim is None:
@@ -241,6 +250,12 @@ class Engine:
             self._made.put(result)
             self._doing[thread] = Activity(-1, "waits for room", monotonic())
         del self._doing[thread]
+
+    def _enter(self) -> bool:
+        """Waits for room for a unit; False where the thread has to end."""
+        if self._room.empty():
+            self._was_full = True
+        return self._room.get()
 
     def _claim(self) -> tuple[_Result, int, int] | None:
         """The next range of positions; None where nothing is left to do."""

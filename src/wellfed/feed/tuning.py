@@ -1,6 +1,7 @@
 """AUTOTUNE: how many units may be under way, and how many threads make them, by what was measured.
 
-    read-ahead   one unit more each time the consumer had to wait, as far as the budget of bytes holds them
+    read-ahead   one unit more each time the consumer had to wait although threads had lacked room before, as far as the
+                 budget of bytes holds them
     threads      a thread for each core; more only while the consumer waits and the cores do not: for slow disks and
                  URLs. Each step up is a trial, and is taken back where it made nothing faster
 
@@ -43,9 +44,9 @@ class ReadAhead:
         """Takes the size of a unit into account."""
         self.unit_bytes += (nbytes - self.unit_bytes) / (4 if self.unit_bytes else 1)
 
-    def after_take(self, waited: bool) -> int:
-        """How many units may be claimed because one was taken: 0, 1 or 2."""
-        wanted = min(self.units + waited, self.most)
+    def after_take(self, wanting: bool) -> int:
+        """How many units may be claimed because one was taken, and whether more are wanted: 0, 1 or 2."""
+        wanted = min(self.units + wanting, self.most)
         if self.unit_bytes:
             wanted = min(wanted, max(int(self.budget / self.unit_bytes), 2))  # One is made while one is taken.
         change = max(wanted - self.units, -1)
@@ -112,18 +113,19 @@ class Pace:
         self._began, self._busy = clock()
         self._made, self._waited = 0, 0.0
 
-    def after_take(self, nbytes: int, waited: float) -> tuple[int, int]:
+    def after_take(self, nbytes: int, waited: float, *, was_full: bool) -> tuple[int, int]:
         """(units that may be claimed, change of threads) after a unit was taken.
 
         Args:
           nbytes: What the unit holds. [bytes]
           waited: How long the consumer waited for it. [s]
+          was_full: Whether a thread lacked room since the consumer last waited: only then more room would have helped.
         """
         self.ahead.learn(nbytes)
         self._made += max(nbytes, 1)
         self._waited += waited
         change = self._threads()
-        tokens = self.ahead.after_take(waited > 0)
+        tokens = self.ahead.after_take(waited > 0 and was_full)
         if change > 0:
             self.ahead.units += change
             tokens += change
