@@ -16,8 +16,9 @@ class FeedOptions:
     Attributes:
       threads: Threads that read, parse and transform; None: one for each core that this process may use.
       ram_budget: Units that are ready or being made hold about this much at most. [bytes]
-      on_error: "raise", or "replace": another row comes in the place of one that cannot be made.
-      max_errors: How many rows may be replaced in one iteration; None: any number.
+      on_error: What becomes of a row that cannot be made. "raise"; "replace": another one comes in its place; "skip":
+        later rows move up.
+      max_errors: How many rows may be replaced or left out in one iteration; None: any number.
     """
 
     threads: int | None = None
@@ -31,8 +32,8 @@ class FeedOptions:
         if self.ram_budget < 1 << 20:
             raise ValueError(f"ram_budget must be at least 1048576 bytes, got {self.ram_budget}")
 
-        if self.on_error not in ("raise", "replace"):
-            raise ValueError(f'on_error must be "raise" or "replace", got {self.on_error!r}')
+        if self.on_error not in ("raise", "replace", "skip"):
+            raise ValueError(f'on_error must be "raise", "replace" or "skip", got {self.on_error!r}')
         if self.max_errors is not None and self.max_errors < 0:
             raise ValueError(f"max_errors must be at least 0 rows, or None; got {self.max_errors}")
 

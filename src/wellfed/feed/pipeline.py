@@ -86,7 +86,7 @@ class Pipeline:
         self._cancelled = False
         node = rewrite(node)
         top = self._operator(node)
-        self._top = self._guarded(top) if not self._batches(node) else top
+        self._top = self._guarded(top) if not plan.has_batches(node) else top
 
     def _guarded(self, operator: Operator) -> Operator:
         """The operator with rows that cannot be made replaced, where that is wanted."""
@@ -94,13 +94,9 @@ class Pipeline:
             return operator
         return Guarded(operator, seed_of(self._depth, self._context.seed), self._report)
 
-    @staticmethod
-    def _batches(node: plan.Node) -> bool:
-        return any(isinstance(step, (plan.Batch, plan.PaddedBatch)) for step in plan.walk(node))
-
     def _operator(self, node: plan.Node) -> Operator:
         below = [self._operator(source) for source in plan.below(node)]
-        if isinstance(node, (plan.Batch, plan.PaddedBatch)) and not self._batches(node.source):
+        if isinstance(node, plan.Batches) and not plan.has_batches(node.source):
             below = [self._guarded(below[0])]
         depth = self._depth
         self._depth += 1

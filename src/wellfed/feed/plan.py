@@ -5,13 +5,14 @@
       | Select | Sample
       Concatenate | Mix | Zip                          several sources: which one, or all side by side
       Map | Enumerate | RowIds                         one element in, one element out
-      Batch | PaddedBatch                              neighbouring elements become one
+      Batch | PaddedBatch | RaggedBatch                neighbouring elements become one
       Prefetch                                         how far the engine runs ahead
 
     Generator                                          elements of a Python iterable, forward only
       Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
       Unbatch | Scan | Unique | Cache | Window         what came before decides
-      | BufferShuffle | Bucket
+      | BufferShuffle | Bucket | IgnoreErrors
+      SampleFromDatasets | ChooseFromDatasets          several sources: one drawn, or named, at a time
 
 The first group is *addressable*: any element can be made at any time. The second is not: its elements are made one
 after another, and whatever stands over it is too.
@@ -23,17 +24,20 @@ A node holds its `source` or `sources`, so a plan is the last node of a tree. No
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wellfed.errors import PlanError
-from wellfed.feed.many_nodes import Concatenate, Mix, Zip
+from wellfed.feed.batch_nodes import Batch, Batches, PaddedBatch, RaggedBatch
+from wellfed.feed.many_nodes import ChooseFromDatasets, Concatenate, Mix, SampleFromDatasets, Zip
 from wellfed.feed.sequential_nodes import (
     Bucket,
     BufferShuffle,
     Cache,
     Filter,
     Generator,
+    IgnoreErrors,
     Interleave,
     Scan,
     TakeWhile,
@@ -54,13 +58,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Arrays",
     "Batch",
+    "Batches",
     "Bucket",
     "BufferShuffle",
     "Cache",
+    "ChooseFromDatasets",
     "Concatenate",
     "Enumerate",
     "Filter",
     "Generator",
+    "IgnoreErrors",
     "Interleave",
     "Many",
     "Map",
@@ -69,11 +76,13 @@ __all__ = [
     "PaddedBatch",
     "Part",
     "Prefetch",
+    "RaggedBatch",
     "Range",
     "Records",
     "Repeat",
     "RowIds",
     "Sample",
+    "SampleFromDatasets",
     "Scan",
     "Select",
     "Sequential",
@@ -92,8 +101,11 @@ __all__ = [
     "Window",
     "Zip",
     "below",
+    "gives_batches",
+    "has_batches",
     "is_addressable",
     "lost_by",
+    "name_of",
     "walk",
 ]
 
@@ -238,19 +250,6 @@ class Map:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """`batch_size` neighbouring elements become one; the last batch may be smaller."""
-
-    source: Node
-    batch_size: int
-    drop_remainder: bool = False
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise PlanError("batch", f"batch_size must be at least 1 element, got {self.batch_size}")
-
-
-@dataclass(frozen=True, slots=True)
 class Prefetch:
     """How many elements the engine may keep ready; None lets it decide."""
 
@@ -260,26 +259,6 @@ class Prefetch:
     def __post_init__(self) -> None:
         if self.buffer_size is not None and self.buffer_size < 0:
             raise PlanError("prefetch", f"buffer_size must be at least 0 elements, got {self.buffer_size}")
-
-
-@dataclass(frozen=True, slots=True)
-class PaddedBatch:
-    """As Batch, with rows of one batch made equally long.
-
-    Attributes:
-      padded_shapes: A tree of shapes, None where the longest row of the batch decides; None: all decide.
-      padding_values: A tree of scalars, or one for all; None: 0, or b"".
-    """
-
-    source: Node
-    batch_size: int
-    drop_remainder: bool = False
-    padded_shapes: Tree = None
-    padding_values: Tree = None
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise PlanError("padded_batch", f"batch_size must be at least 1 element, got {self.batch_size}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +314,8 @@ class RowIds:
 
 
 Source = Records | Arrays | Range | Generator
-Many = Concatenate | Zip | Mix
+Draws = SampleFromDatasets | ChooseFromDatasets
+Many = Concatenate | Zip | Mix | Draws
 Single = (
     Shuffle
     | Shard
@@ -350,11 +330,32 @@ Single = (
     | RowIds
     | Batch
     | PaddedBatch
+    | RaggedBatch
     | Prefetch
 )
-Sequential = Filter | TakeWhile | Interleave | Unbatch | Scan | Unique | Cache | Window | BufferShuffle | Bucket
+Sequential = (
+    Filter
+    | TakeWhile
+    | Interleave
+    | Unbatch
+    | Scan
+    | Unique
+    | Cache
+    | Window
+    | BufferShuffle
+    | Bucket
+    | IgnoreErrors
+    | Draws
+)
 Verb = Single | Many | Sequential
 Node = Source | Verb
+
+_NAMES = {
+    "Generator": "from_generator",
+    "BufferShuffle": "shuffle(buffer_size)",
+    "Bucket": "bucket_by_sequence_length",
+    "RowIds": "with_row_ids",
+}
 
 
 def below(node: Node) -> tuple[Node, ...]:
@@ -376,11 +377,33 @@ def is_addressable(node: Node) -> bool:
     return not isinstance(node, (Generator, Sequential)) and all(map(is_addressable, below(node)))
 
 
+def has_batches(node: Node) -> bool:
+    """Whether a node of the plan makes batches."""
+    return any(isinstance(step, Batches) for step in walk(node))
+
+
+def gives_batches(node: Node) -> bool:
+    """Whether the elements of `node` are batches, as far as its verbs tell."""
+    if isinstance(node, (Batches, Bucket)):
+        return True
+    if isinstance(node, (Unbatch, Interleave, Source)):
+        return False
+    if isinstance(node, Window):  # Stacked by a map over it.
+        return True
+    return gives_batches(below(node)[-1])
+
+
+def name_of(node: Node) -> str:
+    """The verb that made a node, such as "take_while"."""
+    name = type(node).__name__
+    if isinstance(node, Interleave) and node.cycle_length == 1:
+        return "flat_map"
+    return _NAMES.get(name) or re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
 def lost_by(node: Node) -> str:
     """The verb that made a plan lose its rows, for messages. REQUIRES: it is not addressable."""
     for step in walk(node):
-        if isinstance(step, Generator):
-            return "from_generator"
-        if isinstance(step, Sequential):
-            return type(step).__name__.lower()
+        if isinstance(step, (Generator, Sequential)):
+            return name_of(step)
     raise ValueError("the plan is addressable")

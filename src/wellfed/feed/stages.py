@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed.columns import Bytes
-from wellfed.errors import ImageError, StageError, WellfedError
+from wellfed.errors import ExampleError, ImageError, StageError, WellfedError
 from wellfed.feed import plan
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
-from wellfed.feed.padding import pad
-from wellfed.feed.tree import Tree, length_of, rows_of
+from wellfed.feed.padding import pad, ragged
+from wellfed.feed.tree import Tree, dense, length_of, rows_of
 from wellfed.feed.unit import Unit
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run_same(node: plan.Single, unit: Unit, positions: Positions, context: Stage
     return unit
 
 
-def run_batch(node: plan.Batch | plan.PaddedBatch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+def run_batch(node: plan.Batches, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """Marks where batches begin and end; nothing is copied."""
     del node
     if not isinstance(context.order, Batched):
@@ -85,6 +85,14 @@ def run_padded_batch(node: plan.PaddedBatch, unit: Unit, positions: Positions, c
         pad(rows_of(marked.columns, start, stop), node.padded_shapes, node.padding_values)
         for start, stop in pairwise(bounds)
     ]
+    return Unit(None, batches, marked.rows, marked.source, marked.splits)
+
+
+def run_ragged_batch(node: plan.RaggedBatch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """Keeps the rows of each batch as long as they are."""
+    marked = run_batch(node, unit, positions, context)
+    bounds = marked.splits.tolist() if marked.splits is not None else []
+    batches = [ragged(rows_of(marked.columns, start, stop), node.dense) for start, stop in pairwise(bounds)]
     return Unit(None, batches, marked.rows, marked.source, marked.splits)
 
 
@@ -133,9 +141,15 @@ def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageCont
 
 
 def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, context: StageContext) -> Tree:
-    """Runs a transform on all rows; where a picture fails, finds which one and says where it came from."""
+    """Runs a transform on all rows; where one fails, finds which and says where it came from."""
     try:
         return _apply(transform, columns, seeds, context)
+    except ExampleError as error:
+        row = error.example_index
+        source = unit.source if isinstance(unit.source, int) else int(unit.source[row])
+        path, _, record = context.locate(source, int(unit.rows[row])).rpartition(": record ")
+        number = int(record) if path else -1
+        raise type(error)(error.reason, error.feature, row, path, number) from None
     except ImageError as error:
         for row in range(len(seeds)):
             try:
@@ -148,7 +162,7 @@ def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, contex
 
 def _transform_batch(transform: Any, batch: Tree, seed: np.uint64, context: StageContext) -> Tree:
     rows = np.arange(length_of(batch), dtype=np.uint64)
-    return _apply(transform, batch, mix_each(int(seed), rows), context)
+    return dense(_apply(transform, batch, mix_each(int(seed), rows), context))
 
 
 def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext) -> Tree:
@@ -203,6 +217,7 @@ STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {
     plan.RowIds: run_row_ids,
     plan.Batch: run_batch,
     plan.PaddedBatch: run_padded_batch,
+    plan.RaggedBatch: run_ragged_batch,
 }
 
 

@@ -25,7 +25,8 @@ def _describe(step: plan.Node) -> str:
         return f"Records({_text(step.features)})"
     if isinstance(step, plan.Arrays):
         return "Arrays"
-    values = [f"{f.name}={_text(getattr(step, f.name))}" for f in fields(step) if f.name not in ("source", "sources")]
+    told = [f.name for f in fields(step) if f.repr and f.name not in ("source", "sources")]
+    values = [f"{name}={_text(getattr(step, name))}" for name in told]
     return f"{type(step).__name__}/{len(plan.below(step))}({', '.join(values)})"
 
 

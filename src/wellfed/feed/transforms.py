@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.datasets import Image, Schema
 from wellfed.errors import PlanError
+from wellfed.feed.parsing import without_records
 from wellfed.image import Decode
 
 if TYPE_CHECKING:
@@ -29,6 +30,24 @@ class SelectColumns:
             if name not in columns:
                 raise PlanError("select_columns", f"there is no column {name!r}; there are {sorted(columns)}")
         return {name: columns[name] for name in self.names}
+
+    def element_spec(self, spec: Any) -> Any:
+        """The form of an element, from that of one before it."""
+        known = isinstance(spec, Mapping) and all(name in spec for name in self.names)
+        return {name: spec[name] for name in self.names} if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class ParseSchema:
+    """From records to columns as they are stored, Examples or SequenceExamples."""
+
+    schema: Schema
+
+    def apply(self, records: Any, seeds: UInt64s) -> dict[str, Any]:
+        """Parses the rows of `records`; `seeds` is not looked at."""
+        del seeds
+        columns = self.schema.parse_stored(records)
+        return {name: without_records(column) for name, column in columns.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,10 @@ import numpy as np
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
+from wellfed.feed.parsing import parse_records
+from wellfed.feed.specs import is_dense, spec_of
 from wellfed.feed.transforms import SelectColumns
+from wellfed.feed.tree import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,10 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from wellfed.feed.dataset import Dataset
+    from wellfed.feed.parsing import Features
     from wellfed.feed.tree import Tree
 
 T = TypeVar("T")
 
+AUTOTUNE = -1  # As in tf.data.
 LONGEST_PATTERN = 4096  # Elements after which a mix repeats its pattern, where its weights are no simple shares.
 
 
@@ -209,12 +214,46 @@ class Verbs(ABC):
 
     # --- Elements -----------------------------------------------------------------------------------
 
-    def map(self, function: Callable[..., Any] | plan.Transform, *, rng: bool = False) -> Dataset:
+    def parse(self, features: Features) -> Dataset:
+        """Parses records (bytes) by columns; after `batch`, whole batches of them. Addressable.
+
+        Args:
+          features: A mapping of names to features: elements are mappings. `SequenceFeatures`: elements are the tuple of
+            context, feature lists and their lengths, as of `parse_sequence_example`. `VersionedFeatures`: mappings, in
+            which what older records lack is filled.
+
+        Raises:
+          ValueError: The features cannot be compiled, or one is a SparseFeature.
+          ExampleError: At iteration: a record does not fit them; names the file and the record.
+
+        Differs from tf.io.parse_example:
+          FixedLenSequenceFeature and feature lists are padded by the `batch` that follows, to its longest row.
+
+        Example:
+          >>> import numpy as np
+          >>> import wellfed as wf
+          >>> records = wf.from_arrays(wf.Bytes.from_list(wf.encode_example({"x": x}) for x in range(3)))
+          >>> [batch["x"].tolist() for batch in records.parse({"x": wf.FixedLenFeature([], np.int64)}).batch(2)]
+          [[0, 1], [2]]
+        """
+        return self._with(parse_records(self._node, features))
+
+    def map(
+        self,
+        function: Callable[..., Any] | plan.Transform,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        *,
+        rng: bool = False,
+    ) -> Dataset:
         """Applies `function` to each element. Addressable.
 
         Args:
           function: Takes one element and gives one: a mapping, a tuple, an array or a number. It is called from several
             threads at a time. A built-in transform, such as `wf.image.Resize`, works on whole columns instead.
+          num_parallel_calls: A number, -1 or None. Here so that chains written for tf.data run: the threads of the data
+            set call it, as many as `with_options` says.
+          deterministic: Whether the order is kept. It always is.
           rng: Call it with a `numpy.random.Generator` besides. Its numbers depend on seed, verb, epoch and position
             only; the seed is the first that a `shuffle` of this data set gives, or drawn once where none does.
 
@@ -224,6 +263,9 @@ class Verbs(ABC):
         Differs from tf.data:
           `function` is plain Python, called for each element; a tuple arrives as one argument.
         """
+        del deterministic
+        if num_parallel_calls is not None and num_parallel_calls < 1 and num_parallel_calls != AUTOTUNE:
+            raise PlanError("map", f"num_parallel_calls must be at least 1, -1 or None; got {num_parallel_calls}")
         if not callable(function) and not hasattr(function, "apply"):
             raise PlanError("map", f"a function or a transform is due, got {type(function).__name__}")
         return self._with(plan.Map(self._node, function, rng))
@@ -261,6 +303,24 @@ class Verbs(ABC):
           PlanError: `batch_size` is below 1. At iteration: a row is longer than its shape.
         """
         return self._with(plan.PaddedBatch(self._node, batch_size, drop_remainder, padded_shapes, padding_values))
+
+    def ragged_batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
+        """As `batch`, with rows as long as they are: leaves whose rows have dimensions become `Ragged`. Addressable.
+
+        Args:
+          batch_size: Elements in a batch.
+          drop_remainder: Leave out the last batch where it is smaller.
+
+        Raises:
+          PlanError: `batch_size` is below 1. At iteration: rows differ in more than their first dimension.
+
+        Differs from tf.data:
+          Leaves of one shape stay arrays where the plan tells the shape (see `element_spec`); what a user's function
+          made is `Ragged`, whatever its rows are like. Only the first dimension is ragged.
+        """
+        spec = spec_of(self._node)
+        known = () if spec is None else tuple(path for path, leaf in leaves(spec) if is_dense(leaf) and leaf.shape)
+        return self._with(plan.RaggedBatch(self._node, batch_size, drop_remainder, known))
 
     def enumerate(self, start: int = 0) -> Dataset:
         """Each element becomes the tuple of its number (int64) and itself. Addressable."""
