@@ -159,6 +159,14 @@ class Dataset(Verbs, SequentialVerbs):
         """An iterator over epoch `number`, from 0; the count of `iter` is left alone."""
         return DatasetIterator(self._plan(), self._readers, self._context(number), self._options, self._epochs)
 
+    def _nested(self, seed: int, cursor: Any) -> DatasetIterator:
+        """An iterator within another data set's: one thread, and seed and epoch of that one's making."""
+        context = replace(self._context(seed & 0xFFFFFF), seed=seed)
+        options = replace(self._options, threads=1)
+        iterator = DatasetIterator(self._plan(), self._readers, context, options, EpochCounter())
+        iterator.go_on(*(cursor or (0, None)))
+        return iterator
+
     def as_numpy_iterator(self) -> Iterator[Any]:
         """The elements of the next epoch with byte strings as NumPy has them: `bytes`, and arrays of such objects.
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from time import perf_counter
+from time import monotonic, perf_counter
 
 from wellfed.errors import WellfedError
 from wellfed.feed.stages import Cancelled
@@ -164,17 +164,26 @@ class Engine:
         self._taken += 1
         self._room.put(True)
 
-    def close(self) -> None:
-        """Ends the threads and waits for them; units not taken are dropped."""
+    def stop(self) -> None:
+        """Tells the threads to end, and whoever waits in `take`."""
         self.stopped = True
         self._at_close()
         for _ in self._threads:
             self._room.put(False)
         self._made.put(None)
+
+    def close(self, patience: float | None = None) -> None:
+        """Ends the threads and waits for them; units not taken are dropped.
+
+        Args:
+          patience: Wait for this long at most: a thread that is in a call of a user's function ends after it. [s]
+        """
+        self.stop()
         if threading.current_thread() in self._threads:  # Collected there: the others end by themselves.
             return
+        deadline = None if patience is None else monotonic() + patience
         for thread in self._threads:
-            thread.join()
+            thread.join(None if deadline is None else max(deadline - monotonic(), 0))
         self._ready.clear()
         # What the work holds ends now, not when the engine is collected: a stream has engines of its own below.
         self._work, self._available, self._at_close = _no_work, _none_available, _nothing

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
+from wellfed.feed.generated import can_go_on
 from wellfed.feed.running import Runner, elements_of
 from wellfed.feed.stats import FeedStats
 from wellfed.feed.tree import Tree
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from wellfed.feed.engine import Engine
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Readers
+
+
+INTERRUPT_PATIENCE = 0.05  # How long threads are waited for after Ctrl-C. [s]
 
 
 @dataclass
@@ -70,6 +74,7 @@ class DatasetIterator(Iterator[Tree]):
         self._node, self._readers, self._context, self._options = node, readers, context, options
         self._counter = counter
         self._position = 0
+        self._cursor: Any = None  # Where a stream stood at the position from which this iterator began.
         self._engine: Engine | None = None
         self._elements: Iterator[Tree] | None = None
         self._runner: Runner | None = None
@@ -92,8 +97,11 @@ class DatasetIterator(Iterator[Tree]):
         except StopIteration:
             self.close()
             raise
-        except BaseException:
+        except Exception:
             self.close()
+            raise
+        except BaseException:  # Ctrl-C: what a user's function does just then is not waited for.
+            self._close(INTERRUPT_PATIENCE)
             raise
         self._position += 1
         return element
@@ -103,7 +111,7 @@ class DatasetIterator(Iterator[Tree]):
             return iter(())
         self._began = perf_counter()
         self._runner = Runner(self._readers.open(), self._options)
-        self._engine = self._runner.start(self._node, self._context, self._position)
+        self._engine = self._runner.start(self._node, self._context, self._position, self._cursor)
         weakref.finalize(self, self._engine.close)
         return elements_of(self._engine)
 
@@ -118,12 +126,17 @@ class DatasetIterator(Iterator[Tree]):
             "version": state.VERSION,
             "epoch": self._context.epoch,
             "position": self._position,
+            "cursor": self.cursor(),
             "seed": self._context.seed,
             "rank": self._context.rank,
             "world_size": self._context.world_size,
             "plan": state.fingerprint(self._node),
             "files": self._fingerprint,
         }
+
+    def cursor(self) -> Any:
+        """Where the stream stands, as JSON; None for an addressable data set, whose position says it all."""
+        return self._cursor if self._runner is None else self._runner.cursor_at(self._position)
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -137,14 +150,23 @@ class DatasetIterator(Iterator[Tree]):
         comes from a generator.
         """
         state.check(saved, self.state_dict())
-        if any(isinstance(step, plan.Generator) for step in plan.walk(self._node)) and saved["position"]:
+        opaque = any(isinstance(step, plan.Generator) for step in plan.walk(self._node))
+        if opaque and saved["position"] and not can_go_on(saved["cursor"]):
             raise StateError("from_generator cannot go on in the middle: only its maker knows what it yielded before")
         if self._closed:
             raise StateError("this iterator is closed: load the state into a new one, from iter(dataset)")
         self._drop_engine()
         self._context = replace(self._context, epoch=saved["epoch"], seed=saved["seed"])
-        self._position = saved["position"]
+        self.go_on(saved["position"], saved["cursor"])
         self._counter.next = saved["epoch"] + 1
+
+    def progress(self) -> list[Any]:
+        """What `go_on` takes: how many elements were delivered, and where the stream stands behind them."""
+        return [self._position, self.cursor()]
+
+    def go_on(self, position: int, cursor: Any) -> None:
+        """Begins at a position, where the stream stood at `cursor`. REQUIRES: nothing was asked for yet."""
+        self._position, self._cursor = position, cursor
 
     @property
     def epoch(self) -> int:
@@ -170,15 +192,18 @@ class DatasetIterator(Iterator[Tree]):
 
     def close(self) -> None:
         """Ends the iteration and its threads. Nothing happens the second time."""
+        self._close(None)
+
+    def _close(self, patience: float | None) -> None:
         self._closed = True
         if self._engine is not None:
-            self._engine.close()
+            self._engine.close(patience)
         self._elements = iter(())
 
     def _drop_engine(self) -> None:
         if self._engine is not None:
             self._engine.close()
-        self._engine, self._elements = None, None
+        self._engine, self._elements, self._runner = None, None, None
 
     def __enter__(self) -> DatasetIterator:
         return self

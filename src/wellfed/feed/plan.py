@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from wellfed.errors import PlanError
 from wellfed.feed.batch_nodes import Batch, Batches, PaddedBatch, RaggedBatch
@@ -101,10 +101,10 @@ __all__ = [
     "Window",
     "Zip",
     "below",
-    "gives_batches",
     "has_batches",
     "is_addressable",
     "lost_by",
+    "makes_batches",
     "name_of",
     "walk",
 ]
@@ -377,20 +377,20 @@ def is_addressable(node: Node) -> bool:
     return not isinstance(node, (Generator, Sequential)) and all(map(is_addressable, below(node)))
 
 
+def makes_batches(node: Node) -> bool:
+    """Whether elements of the plan are batches."""
+    batched = False
+    for step in walk(node):
+        if isinstance(step, (*get_args(Batches), Bucket, Window)):
+            batched = True
+        elif isinstance(step, (Unbatch, Interleave)):
+            batched = False
+    return batched
+
+
 def has_batches(node: Node) -> bool:
     """Whether a node of the plan makes batches."""
     return any(isinstance(step, Batches) for step in walk(node))
-
-
-def gives_batches(node: Node) -> bool:
-    """Whether the elements of `node` are batches, as far as its verbs tell."""
-    if isinstance(node, (Batches, Bucket)):
-        return True
-    if isinstance(node, (Unbatch, Interleave, Source)):
-        return False
-    if isinstance(node, Window):  # Stacked by a map over it.
-        return True
-    return gives_batches(below(node)[-1])
 
 
 def name_of(node: Node) -> str:

@@ -5,27 +5,33 @@ Nothing here refers to the iterator that asked, so that the threads do not keep 
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
 from wellfed.feed.engine import Engine, UnitSize
 from wellfed.feed.guard import ErrorReport
 from wellfed.feed.pipeline import Pipeline
-from wellfed.feed.streams import Streams, StreamWork
+from wellfed.feed.stages import Cancelled
+from wellfed.feed.stream_work import StreamWork
+from wellfed.feed.streams import Streams
+from wellfed.feed.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from wellfed.feed.context import RunContext
+    from wellfed.feed.cursors import Cursor
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
-    from wellfed.feed.tree import Tree
 
 _STREAM_WINDOW = 4  # Units that a stream may be ahead; one thread makes them.
+_CURSOR_EVERY = 16  # Elements between two places that a stream goes on at; batches are all such places.
 
 
 class Runner:
-    """Runs plans over the readers of one data set.
+    """Runs one epoch of a plan over the readers of one data set.
 
     Attributes:
       report: The rows that were replaced.
@@ -36,39 +42,112 @@ class Runner:
         self._readers, self._options = readers, options
         self.report = ErrorReport(options.max_errors)
         self.pipelines: list[Pipeline] = []  # For their accounts of time; a stream may run several.
+        self._runs = _Runs()
+        self._stream: StreamWork | None = None
 
-    def start(self, node: plan.Node, context: RunContext, position: int) -> Engine:
-        """An engine that makes the elements of `node` from `position` on."""
+    def start(self, node: plan.Node, context: RunContext, position: int, cursor: Cursor = None) -> Engine:
+        """An engine that makes the elements of `node` from `position` on; `cursor` is where its stream stood there."""
         if plan.is_addressable(node):
             return self._addressable(node, context, position)
-        elements = Streams(node, self._elements).open(node, context)
-        work = StreamWork(elements, position)
+        begin, below = cursor or (0, None)
+        elements = Streams(node, self._run).open(node, context, below)
+        every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
+        work = self._stream = StreamWork(
+            elements, position, skip=position - begin, cursor=below, window=_STREAM_WINDOW, every=every
+        )
         size = UnitSize(self._options.unit_bytes(_STREAM_WINDOW))
-        return Engine(work.work, work.available, position, threads=1, window=_STREAM_WINDOW, size=size)
+        return Engine(
+            work.work,
+            work.available,
+            position,
+            threads=1,
+            window=_STREAM_WINDOW,
+            size=size,
+            at_close=self._runs.stop,
+        )
 
-    def _addressable(self, node: plan.Node, context: RunContext, position: int) -> Engine:
+    def cursor_at(self, position: int) -> Cursor:
+        """Where the stream stands at a position that was just delivered; None where there is no stream."""
+        return None if self._stream is None else self._stream.cursor_at(position)
+
+    def _addressable(self, node: plan.Node, context: RunContext, position: int, few: bool = False) -> Engine:
         report = self.report if self._options.on_error == "replace" else None
         pipeline = Pipeline(node, self._readers, context, report)
         self.pipelines = [*self.pipelines[-1:], pipeline]
-        threads = self._options.thread_count()
-        window = 2 * threads
+        threads = 1 if few else self._options.thread_count()
+        window = threads if few else 2 * threads
         return Engine(
             pipeline.work,
             pipeline.available,
             position,
             threads=threads,
             window=window,
-            size=UnitSize(self._options.unit_bytes(window)),
+            size=UnitSize(self._options.unit_bytes(window), growth=1 if few else 16),
             at_end=pipeline.settle,
             at_close=pipeline.cancel,
         )
 
-    def _elements(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:
-        engine = self._addressable(node, context, 0)
-        try:
-            yield from elements_of(engine)
-        finally:
-            engine.close()
+    def _run(self, node: plan.Node, context: RunContext, position: int, few: bool) -> _Run:
+        return self._runs.add(_Run(self._addressable(node, context, position, few), position))
+
+
+class _Run(Iterator[Tree]):
+    """The elements of an addressable node as a stream; its engine ends with it."""
+
+    def __init__(self, engine: Engine, position: int) -> None:
+        self._engine, self._position = engine, position
+        self._elements = elements_of(engine)
+        self._ended = False
+        weakref.finalize(self, engine.close)
+
+    def __iter__(self) -> Iterator[Tree]:
+        for element in self._elements:
+            self._position += 1
+            yield element
+        self._end()
+
+    def __next__(self) -> Tree:
+        for element in self._elements:
+            self._position += 1
+            return element
+        self._end()
+        raise StopIteration
+
+    def _end(self) -> None:
+        if self._engine.stopped and not self._ended:  # Not the end of the elements: nobody wants the rest.
+            raise Cancelled
+        self._ended = True
+        self._engine.close()
+
+    def cursor(self) -> Cursor:
+        """See `Stream`: the position of the next element."""
+        return self._position
+
+    def stop(self) -> None:
+        """Ends a wait for the next element."""
+        self._engine.stop()
+
+
+class _Runs:
+    """The runs below a stream. Nothing here waits for a lock: whoever stops them may stand anywhere."""
+
+    def __init__(self) -> None:
+        self._alive: list[weakref.ref[_Run]] = []
+        self._stopped = False
+
+    def add(self, run: _Run) -> _Run:
+        self._alive = [other for other in self._alive if other() is not None]
+        self._alive.append(weakref.ref(run))
+        if self._stopped:
+            run.stop()
+        return run
+
+    def stop(self) -> None:
+        """Ends the wait for each run's next element, now and later."""
+        self._stopped = True
+        for found in list(self._alive):
+            if (run := found()) is not None:
+                run.stop()
 
 
 def elements_of(engine: Engine) -> Iterator[Tree]:

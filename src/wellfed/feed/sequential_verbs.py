@@ -1,6 +1,6 @@
 """The verbs after which a data set has no rows by number: its elements are made one after another.
 
-They are *replayable*: no length, and a saved position is reached again by making the elements before it once more.
+They are *replayable*: no length, and a saved position is reached again from a place shortly before it.
 """
 
 from __future__ import annotations

@@ -7,39 +7,31 @@ engine makes those elements ahead, on all threads.
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.errors import PlanError, StageError, WellfedError
+from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.bucket import buckets
+from wellfed.feed.calls import call
+from wellfed.feed.combined import EndToEnd, InPattern, Repeated, SideBySide
+from wellfed.feed.cursors import Cursor, Input, Point, Stage, Stream
+from wellfed.feed.generated import Generated
+from wellfed.feed.interleave import interleave
+from wellfed.feed.jsonable import pack, unpack
 from wellfed.feed.mixing import mix
 from wellfed.feed.padding import pad
+from wellfed.feed.reservoir import shuffle
 from wellfed.feed.tree import Tree, dense, leaves, length_of, nbytes_of, row_of, rows_of, stack
-from wellfed.feed.unit import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wellfed.feed.context import RunContext
 
-
-def call(verb: str, function: Callable[..., Any], *arguments: Any, number: int = -1) -> Any:
-    """Calls a user's function; what it raises arrives as a StageError that names it.
-
-    Raises:
-      StageError: The function raised; `row` is the number of the element in what the verb takes.
-    """
-    try:
-        return function(*arguments)
-    except WellfedError:
-        raise
-    except Exception as error:
-        code = getattr(function, "__code__", None)
-        where = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
-        name = getattr(function, "__qualname__", type(function).__name__)
-        raise StageError(f"{verb}({name}{where})", number, "", f"{type(error).__name__}: {error}") from error
+    Addressable = Callable[[plan.Node, RunContext, int, bool], Stream]
 
 
 class Streams:
@@ -47,93 +39,85 @@ class Streams:
 
     Args:
       node: The plan.
-      addressable: Gives the elements of an addressable node in a run.
+      addressable: Gives the elements of an addressable node in a run, from a position on; its last argument is whether
+        only an element or two are wanted.
     """
 
-    def __init__(self, node: plan.Node, addressable: Callable[[plan.Node, RunContext], Iterator[Tree]]) -> None:
+    def __init__(self, node: plan.Node, addressable: Addressable) -> None:
         self._addressable = addressable
         self._numbers = {id(step): number for number, step in enumerate(plan.walk(node))}
 
-    def open(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:  # noqa: PLR0911 -- one a kind of node.
-        """The elements of `node` in the epoch of `context`.
+    def open(self, node: plan.Node, context: RunContext, cursor: Cursor = None, few: bool = False) -> Stream:
+        """The elements of `node` in the epoch of `context`, from a cursor on.
 
         Raises:
           PlanError: A verb needs rows by number, and a verb before it lost them.
         """
         if plan.is_addressable(node):
-            return self._addressable(node, context)
+            return self._addressable(node, context, cursor or 0, few)
         if isinstance(node, plan.Generator):
-            return _generate(node)
+            return Generated(node.make, cursor)
         if isinstance(node, plan.Repeat):
-            return self._repeat(node, context)
-        if isinstance(node, plan.Concatenate):
-            return itertools.chain.from_iterable(self.open(source, context) for source in node.sources)
-        if isinstance(node, plan.Zip):
-            return zip(*(self.open(source, context) for source in node.sources), strict=False)
-        if isinstance(node, plan.Mix):
-            return self._mix(node, context)
+            return self._repeat(node, context, cursor)
+        if isinstance(node, plan.Many):
+            return self._many(node, context, cursor)
         number = self._numbers[id(node)]
         (source,) = plan.below(node)
         make = _MAKERS.get(type(node))
         if make is None:
             verb = type(node).__name__.lower()
             raise PlanError(verb, f"needs rows by number, which {plan.lost_by(node)} lost; put {verb} before it")
-        return make(node, self.open(source, context), context, number)
+        # A cache keeps epoch 0, whichever comes first: what it gives must not depend on what was run before.
+        below = context.at(0) if isinstance(node, plan.Cache) else context
+        return Stage(
+            lambda taken: make(node, taken, context, number),
+            lambda place, once: self.open(source, below, place, few or once),
+            cursor,
+        )
 
-    def _repeat(self, node: plan.Repeat, context: RunContext) -> Iterator[Tree]:
-        turns = itertools.count() if node.count is None else range(node.count)
-        below = (1 << 30) if node.count is None else node.count
-        for turn in turns:
-            empty = True
-            for element in self.open(node.source, context.at(context.epoch * below + turn)):
-                empty = False
-                yield element
-            if empty and node.count is None:
-                return  # An endless repeat of nothing would never come back.
+    def _repeat(self, node: plan.Repeat, context: RunContext, cursor: Cursor) -> Stream:
+        epochs = (1 << 30) if node.count is None else node.count
+        return Repeated(
+            lambda turn, below: self.open(node.source, context.at(context.epoch * epochs + turn), below),
+            node.count,
+            cursor,
+        )
 
-    def _mix(self, node: plan.Mix, context: RunContext) -> Iterator[Tree]:
-        turns = [0] * len(node.sources)
-        opened = [self.open(source, context) for source in node.sources]
-        ended: set[int] = set()
-        for chosen in itertools.cycle(node.pattern):
-            element = next(opened[chosen], _END)
-            if element is _END:
-                ended.add(chosen)
-                if node.stop == "first" or len(ended) == len(set(node.pattern)):
-                    return
-                turns[chosen] += 1
-                epoch = (context.epoch << 32) + turns[chosen]
-                opened[chosen] = self.open(node.sources[chosen], context.at(epoch))
-                element = next(opened[chosen], _END)
-                if element is _END:
-                    return
+    def _many(self, node: plan.Many, context: RunContext, cursor: Cursor) -> Stream:
+        sources = node.sources
+        if isinstance(node, plan.Concatenate):
+            return EndToEnd(lambda which, below: self.open(sources[which], context, below), len(sources), cursor)
+        if isinstance(node, plan.Zip):
+            return SideBySide(lambda which, below: self.open(sources[which], context, below), len(sources), cursor)
+
+        def open_turn(which: int, turn: int, below: Cursor) -> Stream:
+            epoch = (context.epoch << 32) + turn if turn else context.epoch
+            return self.open(sources[which], context.at(epoch), below)
+
+        return InPattern(open_turn, node, cursor)
+
+
+def _filter(node: plan.Filter, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+    del context, number
+    source.resumes()
+    for element in source:
+        if call("filter", node.predicate, element, number=source.taken - 1):
             yield element
 
 
-_END = object()
-
-
-def _generate(node: plan.Generator) -> Iterator[Tree]:
-    return iter(call("from_generator", node.make))
-
-
-def _filter(node: plan.Filter, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _take_while(node: plan.TakeWhile, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    for at, element in enumerate(source):
-        if call("filter", node.predicate, element, number=at):
-            yield element
-
-
-def _take_while(node: plan.TakeWhile, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    del context, number
-    for at, element in enumerate(source):
-        if not call("take_while", node.predicate, element, number=at):
+    source.resumes()
+    for element in source:
+        if not call("take_while", node.predicate, element, number=source.taken - 1):
             return
         yield element
 
 
-def _map(node: plan.Map, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    for at, element in enumerate(source):
+def _map(node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+    source.resumes()
+    for element in source:
+        at = source.taken - 1
         seed = mix(context.seed, number, context.epoch, at)
         if hasattr(node.function, "apply"):
             columns = node.function.apply(stack([element]), np.array([seed], np.uint64))
@@ -144,51 +128,33 @@ def _map(node: plan.Map, source: Iterator[Tree], context: RunContext, number: in
             yield call("map", node.function, element, number=at)
 
 
-def _interleave(node: plan.Interleave, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    """As tf.data: a place whose data set ended is filled when its turn comes again."""
-    del context, number
-    inputs = enumerate(source)
-    places: list[Iterator[Tree] | None] = [None] * node.cycle_length
-    turn, open_places, ended = 0, 0, False
-    while open_places or not ended:
-        current = places[turn]
-        if current is None and not ended:
-            following = next(inputs, None)
-            if following is None:
-                ended = True
-            else:
-                places[turn] = _open_inner(call("interleave", node.function, following[1], number=following[0]))
-                open_places += 1
-            continue
-        if current is not None:
-            block = list(itertools.islice(current, node.block_length))
-            yield from block
-            if len(block) < node.block_length:
-                places[turn] = None
-                open_places -= 1
-        turn = (turn + 1) % node.cycle_length
-
-
-def _open_inner(elements: Any) -> Iterator[Tree]:
-    return iter(elements.with_options(threads=1) if hasattr(elements, "with_options") else elements)
-
-
-def _unbatch(node: plan.Unbatch, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _unbatch(node: plan.Unbatch, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del node, context, number
-    for batch in source:
-        for row in range(length_of(batch)):
+    point, given = None, source.state or 0
+    source.resumes(lambda: given, lambda: point)
+    while True:
+        point = source.here()
+        try:
+            batch = next(source)
+        except StopIteration:
+            return
+        length = length_of(batch)
+        for row in range(given, length):
+            given = row + 1
             yield row_of(batch, row)
+        given = 0
 
 
-def _scan(node: plan.Scan, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _scan(node: plan.Scan, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    state = node.initial_state
-    for at, element in enumerate(source):
-        state, made = call("scan", node.function, state, element, number=at)
+    state = node.initial_state if source.state is None else unpack(source.state)[0]
+    source.resumes(lambda: [pack(state)])
+    for element in source:
+        state, made = call("scan", node.function, state, element, number=source.taken - 1)
         yield made
 
 
-def _unique(node: plan.Unique, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _unique(node: plan.Unique, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
     seen: set[Any] = set()
     held = 0
@@ -203,10 +169,14 @@ def _unique(node: plan.Unique, source: Iterator[Tree], context: RunContext, numb
         yield element
 
 
-def _cache(node: plan.Cache, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _cache(node: plan.Cache, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
     if node.kept:
-        yield from node.kept[0]
+        yield from itertools.islice(node.kept[0], source.taken, None)
+        return
+    source.resumes()
+    if source.taken:  # What came before was made by another iteration: only a whole one is kept.
+        yield from source
         return
     elements: list[Tree] = []
     held = 0
@@ -219,53 +189,50 @@ def _cache(node: plan.Cache, source: Iterator[Tree], context: RunContext, number
     node.kept.append(elements)
 
 
-def _window(node: plan.Window, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[list[Tree]]:
+def _window(node: plan.Window, source: Input, context: RunContext, number: int) -> Iterator[list[Tree]]:
     del context, number
     span = (node.size - 1) * node.stride + 1
     held: list[Tree] = []
-    skip = 0
-    for element in source:
+    starts: deque[Point] = deque()  # Where windows begin whose first element is held.
+    skip = source.state or 0
+    source.resumes(lambda: skip, lambda: starts[0] if starts else None)
+    while True:
+        if not skip and source.taken % node.shift == 0:
+            starts.append(source.here())
+        try:
+            element = next(source)
+        except StopIteration:
+            break
         if skip:
             skip -= 1
             continue
         held.append(element)
         if len(held) == span:
-            yield held[:: node.stride]
+            given, held = held[:: node.stride], held[node.shift :]
             skip = max(node.shift - span, 0)
-            held = held[node.shift :]
+            starts.popleft()
+            yield given
     while held and not node.drop_remainder:
-        yield held[:: node.stride]
-        held = held[node.shift :]
+        given, held = held[:: node.stride], held[node.shift :]
+        starts.popleft()
+        yield given
 
 
-def _shuffle(node: plan.BufferShuffle, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    seed = context.seed if node.seed is None else node.seed
-    epoch = context.epoch if node.reshuffle_each_iteration else 0
-    rng = np.random.Generator(np.random.Philox(key=mix(seed, number, epoch)))
-    held = list(itertools.islice(source, node.buffer_size))
-    for element in source:
-        drawn = int(rng.integers(len(held)))
-        yield held[drawn]
-        held[drawn] = element
-    while held:
-        drawn = int(rng.integers(len(held)))
-        yield held[drawn]
-        held[drawn] = held[-1]
-        held.pop()
-
-
-def _shard(node: plan.Shard, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _shard(node: plan.Shard, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del number
     if node.even is not None:
         raise PlanError("shard", f"even={node.even!r} needs a length; shard before the verb that loses it, or leave it")
     count = context.world_size if node.num_shards is None else node.num_shards
-    return itertools.islice(source, context.rank if node.index is None else node.index, None, count)
+    index = context.rank if node.index is None else node.index
+    source.resumes()
+    for element in source:
+        if (source.taken - 1) % count == index:
+            yield element
 
 
-def _batch(
-    node: plan.Batch | plan.PaddedBatch, source: Iterator[Tree], context: RunContext, number: int
-) -> Iterator[Tree]:
+def _batch(node: plan.Batch | plan.PaddedBatch, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
+    source.resumes()
     while rows := list(itertools.islice(source, node.batch_size)):
         if len(rows) < node.batch_size and node.drop_remainder:
             return
@@ -276,37 +243,41 @@ def _batch(
             yield dense(rows_of(columns, 0, len(rows)))
 
 
-def _enumerate(node: plan.Enumerate, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _enumerate(node: plan.Enumerate, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    return ((np.int64(at), element) for at, element in enumerate(source, node.start))
+    source.resumes()
+    return ((np.int64(at), element) for at, element in enumerate(source, node.start + source.taken))
 
 
-def _same(node: plan.Node, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _same(node: plan.Node, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del node, context, number
+    source.resumes()
     return source
 
 
-def _take(node: plan.Take, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _take(node: plan.Take, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    return itertools.islice(source, node.count)
+    source.resumes()
+    return itertools.islice(source, max(node.count - source.taken, 0))
 
 
-def _skip(node: plan.Skip, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _skip(node: plan.Skip, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    return itertools.islice(source, node.count, None)
+    source.resumes()
+    return itertools.islice(source, max(node.count - source.taken, 0), None)
 
 
 _MAKERS: dict[type, Callable[[Any, Any, Any, int], Iterator[Any]]] = {
     plan.Filter: _filter,
     plan.TakeWhile: _take_while,
     plan.Map: _map,
-    plan.Interleave: _interleave,
+    plan.Interleave: interleave,
     plan.Unbatch: _unbatch,
     plan.Scan: _scan,
     plan.Unique: _unique,
     plan.Cache: _cache,
     plan.Window: _window,
-    plan.BufferShuffle: _shuffle,
+    plan.BufferShuffle: shuffle,
     plan.Bucket: buckets,
     plan.Shard: _shard,
     plan.Batch: _batch,
@@ -316,42 +287,3 @@ _MAKERS: dict[type, Callable[[Any, Any, Any, int], Iterator[Any]]] = {
     plan.Take: _take,
     plan.Skip: _skip,
 }
-
-
-class StreamWork:
-    """A stream as the engine's work: elements are pulled when a unit is claimed, by one thread at a time."""
-
-    def __init__(self, elements: Iterator[Tree], skip: int) -> None:
-        self._elements = itertools.islice(elements, skip, None)
-        self._known = skip
-        self._pulled: dict[int, list[Tree]] = {}
-        self._error: Exception | None = None
-
-    def available(self, stop: int) -> int:
-        """Pulls elements until `stop` are known or the stream ends.
-
-        Raises:
-          Exception: What the stream raised, once all elements before it were told.
-        """
-        pulled: list[Tree] = []
-        start = self._known
-        while self._known < stop and self._error is None:
-            try:
-                element = next(self._elements, _END)
-            except Exception as error:  # noqa: BLE001 -- raised in its turn.
-                self._error = error
-                break
-            if element is _END:
-                break
-            pulled.append(element)
-            self._known += 1
-        if pulled:
-            self._pulled[start] = pulled
-        elif self._error is not None:
-            raise self._error
-        return self._known
-
-    def work(self, start: int, stop: int) -> Unit:
-        """The elements [start, stop), which the claim has pulled."""
-        elements = self._pulled.pop(start)
-        return Unit(None, elements, np.arange(start, stop, dtype=np.uint64))
