@@ -14,7 +14,7 @@ from wellfed.feed.open import (
 )
 from wellfed.feed.specs import RaggedTensorSpec, TensorSpec
 from wellfed.feed.stages import row_seeds
-from wellfed.feed.stats import FeedStats, ReplacedRow, StageStats
+from wellfed.feed.stats import FeedStats, ReplacedRow, SkippedRow, StageStats
 
 __all__ = [
     "INFINITE_CARDINALITY",
@@ -24,6 +24,7 @@ __all__ = [
     "FeedStats",
     "RaggedTensorSpec",
     "ReplacedRow",
+    "SkippedRow",
     "StageStats",
     "TFRecordDataset",
     "TensorSpec",

@@ -19,12 +19,16 @@ class RunContext:
       epoch: 0-based.
       rank: 0-based number of this process among `world_size`.
       world_size: How many processes share the data set.
+      ignoring: Whether elements that cannot be made are left out: below `ignore_errors`.
+      warning: Whether each of them is logged.
     """
 
     seed: int
     epoch: int = 0
     rank: int = 0
     world_size: int = 1
+    ignoring: bool = False
+    warning: bool = False
 
     def __post_init__(self) -> None:
         if self.epoch < 0:
@@ -35,6 +39,10 @@ class RunContext:
     def at(self, epoch: int) -> RunContext:
         """The same run in another epoch."""
         return replace(self, epoch=epoch)
+
+    def without_errors(self, warning: bool) -> RunContext:
+        """The same run for what stands below `ignore_errors`."""
+        return replace(self, ignoring=True, warning=warning or self.warning)
 
 
 def draw_seed() -> int:

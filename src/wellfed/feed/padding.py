@@ -9,6 +9,7 @@ import numpy as np
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.errors import PlanError
+from wellfed.feed import plan
 from wellfed.feed.ragged import ragged_of
 from wellfed.feed.tree import dense
 
@@ -68,6 +69,15 @@ def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, pat
             raise PlanError("padded_batch", f"{path}: a row of shape {row.shape} is longer than {tuple(sizes)}")
         out[(number, *(slice(0, size) for size in row.shape))] = row
     return out
+
+
+def finished(node: plan.Batches, columns: Tree) -> Tree:
+    """The columns of one batch as its node wants them."""
+    if isinstance(node, plan.PaddedBatch):
+        return pad(columns, node.padded_shapes, node.padding_values)
+    if isinstance(node, plan.RaggedBatch):
+        return ragged(columns, node.dense)
+    return dense(columns)
 
 
 def ragged(batch: Tree, known: Collection[str], path: str = "") -> Tree:

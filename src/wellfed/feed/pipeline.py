@@ -42,6 +42,9 @@ class _Read:
         self.meter.add(len(positions), since(began))
         return replace(unit, source=self.number) if self.number else unit
 
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        return self.number, int(positions.numbers()[0])
+
 
 @dataclass(frozen=True)
 class _Through:
@@ -65,6 +68,9 @@ class _Through:
         unit = STAGES[type(self.node)](self.node, unit, positions, self.context)
         self.meter.add(len(positions), resolved - began + since(made))
         return unit
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        return self.source.trace(self.order.resolve(positions))
 
 
 class Pipeline:
@@ -136,6 +142,10 @@ class Pipeline:
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""
         return self._readers[source].locate(row)
+
+    def trace(self, position: int) -> tuple[int, int]:
+        """The source and row that the element at a position, or the first row of a batch there, comes from."""
+        return self._top.trace(Positions(range(position, position + 1), self._context.epoch))
 
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""
