@@ -191,9 +191,13 @@ def _filter(node: plan.Filter, source: Input, context: RunContext, number: int) 
 
 def _take_while(node: plan.TakeWhile, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    source.resumes()
+    ended = bool(source.state)  # The source goes on behind the element that ended this.
+    source.resumes(lambda: ended)
+    if ended:
+        return
     for element, holds in source.tried(lambda element, at: call("take_while", node.predicate, element, number=at)):
         if not holds:
+            ended = True
             return
         yield element
 
