@@ -122,11 +122,7 @@ def _interleaved(lists, cycle, block):
 
 def _chosen(elements, choices):
     sources = [list(elements), list(range(100, 100 + OTHER))]
-    found = []
-    for which in choices:
-        if sources[which]:
-            found.append(sources[which].pop(0))
-    return found
+    return [sources[which].pop(0) for which in choices if sources[which]]
 
 
 def _alternating(elements):

@@ -102,9 +102,10 @@ class Loader(ABC, Generic[T]):
           StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
             comes from a generator.
         """
-        self._dataset.epoch(0).load_state_dict(saved)
-        self._here = self._next = dict(saved)
+        feed = self._dataset.epoch(0)
+        feed.load_state_dict(saved)
+        self._here = self._next = feed.state_dict()
 
 
 def _epoch_after(state: dict[str, Any]) -> dict[str, Any]:
-    return {**state, "epoch": state["epoch"] + 1, "position": 0, "cursor": None}
+    return {**state, "epoch": state["epoch"] + 1, "position": 0, "cursor": None, "consumed": 0}

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class Cancelled(Exception):  # noqa: N818 -- no error: a unit was given up because its owner closed.
+    """Work on a unit was given up because nobody waits for it any more."""
+
+
 def name_of(function: Any) -> str:
     """The name of a function and the place where it was defined, such as `double at train.py:12`."""
     code = getattr(function, "__code__", None)

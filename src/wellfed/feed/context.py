@@ -21,6 +21,7 @@ class RunContext:
       world_size: How many processes share the data set.
       ignoring: Whether elements that cannot be made are left out: below `ignore_errors`.
       warning: Whether each of them is logged.
+      consumed: How many elements of the order that the last shard shares were taken before, by any process.
     """
 
     seed: int
@@ -29,6 +30,7 @@ class RunContext:
     world_size: int = 1
     ignoring: bool = False
     warning: bool = False
+    consumed: int = 0
 
     def __post_init__(self) -> None:
         if self.epoch < 0:

@@ -60,6 +60,7 @@ class Dataset(Verbs, SequentialVerbs):
         ram_budget: int | EllipsisType | None = ...,
         on_error: str | EllipsisType = ...,
         max_errors: int | EllipsisType | None = ...,
+        stall_seconds: float | EllipsisType = ...,
     ) -> Dataset:
         """The same elements, made in another way. What is not named stays as it was.
 
@@ -71,11 +72,19 @@ class Dataset(Verbs, SequentialVerbs):
             positions and full batches hold; `stats().replaced` names each; addressable data sets only. "skip": it is
             left out, later rows move up, batches stay full; `stats().skipped` names each; what comes out is replayable.
           max_errors: How many rows may be replaced or left out in one iteration; the next one raises. None: any number.
+          stall_seconds: Once the consumer has waited for an element for so long, log to "wellfed.feed" which thread
+            makes it, and where each thread stands; again after each doubling. 0: never. [s]
 
         Raises:
           ValueError: An option has a value that is none.
         """
-        named = {"threads": threads, "ram_budget": ram_budget, "on_error": on_error, "max_errors": max_errors}
+        named = {
+            "threads": threads,
+            "ram_budget": ram_budget,
+            "on_error": on_error,
+            "max_errors": max_errors,
+            "stall_seconds": stall_seconds,
+        }
         changed: dict[str, Any] = {name: value for name, value in named.items() if value is not ...}
         if "ram_budget" in changed and changed["ram_budget"] is None:
             changed["ram_budget"] = FeedOptions().ram_budget

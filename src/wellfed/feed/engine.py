@@ -4,10 +4,13 @@
     work      it makes the unit                                  side by side, without the GIL where work is native
     take      the consumer gets the units                        in the order of claims
 
-At most `window` units are claimed and not yet taken: a thread needs a token to claim one, and taking one gives a token
-back. The engine owns its threads: `close` ends and joins them, and it is called when the iterator that holds the engine
-dies, at the latest when the interpreter exits. That can happen inside any allocation of any thread, so nothing here
-that `close` needs is guarded by a lock: `queue.SimpleQueue.put` may interrupt itself.
+Only so many units are claimed and not yet taken: a thread needs a token to claim one, and taking one gives a token
+back, or two, or none (`wellfed.feed.tuning`). A consumer that waits for long says what all threads do
+(`wellfed.feed.watch`).
+
+The engine owns its threads: `close` ends and joins them, and it is called when the iterator that holds the engine dies,
+at the latest when the interpreter exits. That can happen inside any allocation of any thread, so nothing here that
+`close` needs is guarded by a lock: `queue.SimpleQueue.put` may interrupt itself.
 """
 
 from __future__ import annotations
@@ -15,12 +18,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
+from typing import TYPE_CHECKING
 
 from wellfed.errors import WellfedError
-from wellfed.feed.stages import Cancelled
+from wellfed.feed.calls import Cancelled
 from wellfed.feed.unit import Unit
+from wellfed.feed.watch import Activity, warn
+
+if TYPE_CHECKING:
+    from wellfed.feed.tuning import Pace
 
 Work = Callable[[int, int], Unit]
 Available = Callable[[int], int]
@@ -64,6 +72,7 @@ class _Result:
 
     number: int
     units: list[Unit] = field(default_factory=list)
+    nbytes: int = 0
     error: BaseException | None = None
 
 
@@ -88,8 +97,9 @@ class Engine:
       available: How many positions below a stop exist. Called by one thread at a time.
       start: The first position.
       threads: How many threads; at least 1.
-      window: How many units may be claimed and not taken; at least `threads`.
+      pace: How many units may be claimed and not taken, and when the number of threads changes.
       size: How units are sized.
+      stall_seconds: Log who waits for whom once the consumer has waited for so long. [s] None: never.
       at_end: Called once, by the thread that finds nothing left to claim.
       at_close: Called by `close`, before it waits for the threads.
 
@@ -106,28 +116,37 @@ class Engine:
         start: int,
         *,
         threads: int,
-        window: int,
+        pace: Pace,
         size: UnitSize,
+        stall_seconds: float | None = None,
         at_end: Callable[[], None] = _nothing,
         at_close: Callable[[], None] = _nothing,
     ) -> None:
-        self._work, self._available, self._size = work, available, size
+        self._work, self._available, self._size, self._pace = work, available, size, pace
+        self._stall_seconds = stall_seconds
+        self._doing: dict[threading.Thread, Activity] = {}
         self._at_end, self._at_close = at_end, at_close
         self.stopped = False
-        self.waited_seconds = 0.0
+        self.waited_seconds = self._waited = 0.0
         self._claim_lock = threading.Lock()  # Guards the three below.
         self._position, self._claimed, self._ended = start, 0, False
         self._room: SimpleQueue[bool] = SimpleQueue()  # False: end.
         self._made: SimpleQueue[_Result | None] = SimpleQueue()  # None: look again whether anything is still due.
         self._ready: dict[int, _Result] = {}
         self._taken = 0
-        for _ in range(window):
+        for _ in range(pace.ahead.units):
             self._room.put(True)
-        self._threads = [
-            threading.Thread(target=self._run, name=f"wellfed-feed-{number}", daemon=True) for number in range(threads)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._threads: list[threading.Thread] = []
+        for _ in range(threads):
+            self._add_thread()
+
+    def _add_thread(self) -> None:
+        name = f"wellfed-feed-{len(self._threads)}"
+        thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+        if self.stopped:  # Meanwhile, by someone who did not know of it.
+            self._room.put(False)
 
     def take(self) -> list[Unit] | None:
         """The next units in order; None after the last.
@@ -139,7 +158,7 @@ class Engine:
         if result is None:
             return None
         if result.error is None:
-            self._advance()
+            self._advance(result.nbytes)
             return result.units
         if result.units:  # The error stays for the next call.
             units, result.units = result.units, []
@@ -148,27 +167,47 @@ class Engine:
         raise result.error
 
     def _next_result(self) -> _Result | None:
+        self._waited = 0.0
         if self._taken not in self._ready:
             began = perf_counter()
             while self._taken not in self._ready:
                 if self.stopped or (self._ended and self._taken >= self._claimed):
                     return None
-                result = self._made.get()
+                result = self._next_made(began)
                 if result is not None:
                     self._ready[result.number] = result
-            self.waited_seconds += perf_counter() - began
+            self._waited = perf_counter() - began
+            self.waited_seconds += self._waited
         return self._ready[self._taken]
 
-    def _advance(self) -> None:
+    def _next_made(self, began: float) -> _Result | None:
+        """What is put into `_made` next; logs after each doubling of a long wait who waits for whom."""
+        if self._stall_seconds is None:
+            return self._made.get()
+        patience = self._stall_seconds
+        while True:
+            try:
+                return self._made.get(timeout=max(patience - (perf_counter() - began), 0.0))
+            except Empty:
+                warn(perf_counter() - began, self._taken, dict(self._doing))
+                patience *= 2
+
+    def _advance(self, nbytes: int) -> None:
         del self._ready[self._taken]
         self._taken += 1
-        self._room.put(True)
+        tokens, change = self._pace.after_take(nbytes, self._waited)
+        for _ in range(tokens):
+            self._room.put(True)
+        for _ in range(change):
+            self._add_thread()
+        for _ in range(-change):
+            self._room.put(False)  # One thread ends.
 
     def stop(self) -> None:
         """Tells the threads to end, and whoever waits in `take`."""
         self.stopped = True
         self._at_close()
-        for _ in self._threads:
+        for _ in list(self._threads):
             self._room.put(False)
         self._made.put(None)
 
@@ -182,20 +221,26 @@ class Engine:
         if threading.current_thread() in self._threads:  # Collected there: the others end by themselves.
             return
         deadline = None if patience is None else monotonic() + patience
-        for thread in self._threads:
+        for thread in list(self._threads):
             thread.join(None if deadline is None else max(deadline - monotonic(), 0))
         self._ready.clear()
         # What the work holds ends now, not when the engine is collected: a stream has engines of its own below.
         self._work, self._available, self._at_close = _no_work, _none_available, _nothing
 
     def _run(self) -> None:
+        thread = threading.current_thread()
+        self._doing[thread] = Activity(-1, "waits for room", monotonic())
         while self._room.get() and not self.stopped:
+            self._doing[thread] = Activity(-1, "looks for the next elements, or waits for one that does", monotonic())
             claim = self._claim()
             if claim is None:
-                return
+                break
             result, start, stop = claim
+            self._doing[thread] = Activity(result.number, f"makes elements {start} to {stop - 1}", monotonic())
             self._make(start, stop, result)
             self._made.put(result)
+            self._doing[thread] = Activity(-1, "waits for room", monotonic())
+        del self._doing[thread]
 
     def _claim(self) -> tuple[_Result, int, int] | None:
         """The next range of positions; None where nothing is left to do."""
@@ -223,7 +268,7 @@ class Engine:
     def _end(self, last: _Result | None) -> None:
         self._ended = True
         self._made.put(last)
-        for _ in self._threads:
+        for _ in list(self._threads):
             self._room.put(False)
 
     def _find_stop(self, start: int) -> int:
@@ -253,5 +298,7 @@ class Engine:
             if result.error is None:
                 self._make(middle, stop, result)
         else:
-            self._size.learn(stop - start, unit.nbytes(), perf_counter() - began)
+            nbytes = unit.nbytes()
+            self._size.learn(stop - start, nbytes, perf_counter() - began)
+            result.nbytes += nbytes
             result.units.append(unit)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
+from wellfed.feed.elastic import consumed, last_shard, sharing
 from wellfed.feed.generated import can_go_on
 from wellfed.feed.running import Runner, elements_of
 from wellfed.feed.stats import FeedStats
@@ -122,15 +123,17 @@ class DatasetIterator(Iterator[Tree]):
           A new dict. It counts what was delivered, so restoring it gives the element after the last one that `next`
           returned.
         """
+        rank, world_size = sharing(self._node, self._context)
         return {
             "version": state.VERSION,
             "epoch": self._context.epoch,
             "position": self._position,
             "cursor": self.cursor(),
             "seed": self._context.seed,
-            "rank": self._context.rank,
-            "world_size": self._context.world_size,
-            "plan": state.fingerprint(self._node),
+            "consumed": self._context.consumed,
+            "rank": rank,
+            "world_size": world_size,
+            "plan": self._plan,
             "files": self._fingerprint,
         }
 
@@ -139,25 +142,38 @@ class DatasetIterator(Iterator[Tree]):
         return self._cursor if self._runner is None else self._runner.cursor_at(self._position)
 
     @cached_property
+    def _plan(self) -> str:
+        return state.fingerprint(self._node)
+
+    @cached_property
     def _fingerprint(self) -> str:
         return self._readers.fingerprint()
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Goes on where a saved state stood, in its epoch; the data set's next epoch is the one after it.
 
+        Where only `map`, `batch`, `padded_batch`, `prefetch` and `with_row_ids` come after the one `shard`, the state
+        of any rank will do, also with another world size: all that the processes took together counts as delivered,
+        and the rest of the order is shared anew. The position then counts from there.
+
         Raises:
           StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
         comes from a generator.
         """
-        state.check(saved, self.state_dict())
+        here = self.state_dict()
+        elastic = last_shard(self._node) is not None
+        state.check(saved, here, elastic=elastic)
         opaque = any(isinstance(step, plan.Generator) for step in plan.walk(self._node))
         if opaque and saved["position"] and not can_go_on(saved["cursor"]):
             raise StateError("from_generator cannot go on in the middle: only its maker knows what it yielded before")
         if self._closed:
             raise StateError("this iterator is closed: load the state into a new one, from iter(dataset)")
         self._drop_engine()
-        self._context = replace(self._context, epoch=saved["epoch"], seed=saved["seed"])
-        self.go_on(saved["position"], saved["cursor"])
+        before, position = saved["consumed"], saved["position"]
+        if elastic and saved["world_size"] != here["world_size"]:
+            before, position = consumed(self._node, before, saved["world_size"], position), 0
+        self._context = replace(self._context, epoch=saved["epoch"], seed=saved["seed"], consumed=before)
+        self.go_on(position, saved["cursor"])
         self._counter.next = saved["epoch"] + 1
 
     def progress(self) -> list[Any]:

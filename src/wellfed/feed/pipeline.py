@@ -10,11 +10,12 @@ from wellfed import _native
 from wellfed.feed import plan
 from wellfed.feed.guard import ErrorReport, Guarded
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
-from wellfed.feed.order import ENDLESS, Order, Positions, order_of
+from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded, order_of
 from wellfed.feed.records import MAX_FREE_BYTES
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
 from wellfed.feed.stats import Meter, since
+from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +60,23 @@ class _Through:
     def available(self, stop: int) -> int:
         return self.order.available(stop)
 
+    def anchor(self, positions: Positions) -> Positions:
+        """Where elements stand in the order that processes share; their own positions where nothing is shared.
+
+        Seeds of elements come from there, so that ranks differ, and a picture does not change with the world size.
+        """
+        if not self._shared:
+            return positions
+        if isinstance(self.order, Batched):
+            positions = Positions(self.order.first(positions), positions.epoch)
+        elif not isinstance(self.order, Same):
+            positions = self.order.resolve(positions)
+        return self.source.anchor(positions) if isinstance(self.source, _Through) else positions
+
+    @property
+    def _shared(self) -> bool:
+        return isinstance(self.order, Sharded) or (isinstance(self.source, _Through) and self.source._shared)
+
     def make(self, positions: Positions) -> Unit:
         began = perf_counter()
         below = self.order.resolve(positions)
@@ -89,6 +107,7 @@ class Pipeline:
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0
+        self._workers: list[Workers] = []
         self._cancelled = False
         node = rewrite(node)
         top = self._operator(node)
@@ -120,9 +139,22 @@ class Pipeline:
             raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
         order = order_of(node, below[0], depth, self._context)
         stage = StageContext(
-            order, seed_of(depth, self._context.seed), self.locate, lambda: self._cancelled, self._pool
+            order,
+            seed_of(depth, self._context.seed),
+            self.locate,
+            lambda: self._cancelled,
+            self._pool,
+            self._workers_of(node),
         )
-        return _Through(node, below[0], order, stage, self._meter("", node))
+        through = _Through(node, below[0], order, stage, self._meter("", node))
+        stage.anchor = through.anchor
+        return through
+
+    def _workers_of(self, node: plan.Node) -> Workers | None:
+        if not isinstance(node, plan.Map) or not node.processes:
+            return None
+        self._workers.append(Workers(node.function, node.processes))
+        return self._workers[-1]
 
     def _meter(self, name: str, node: plan.Node) -> Meter:
         function = getattr(node, "function", None)
@@ -136,8 +168,10 @@ class Pipeline:
         return tuple(meter.stats() for meter in self._meters)
 
     def cancel(self) -> None:
-        """Gives up units that are being made, at the next call of a user's function."""
+        """Gives up units that are being made, at the next call of a user's function, and ends processes."""
         self._cancelled = True
+        for workers in self._workers:
+            workers.stop()
 
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""

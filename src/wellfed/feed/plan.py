@@ -25,11 +25,12 @@ A node holds its `source` or `sources`, so a plan is the last node of a tree. No
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from wellfed.errors import PlanError
 from wellfed.feed.batch_nodes import Batch, Batches, PaddedBatch, RaggedBatch
+from wellfed.feed.choice_nodes import Part, Sample, Select
 from wellfed.feed.many_nodes import ChooseFromDatasets, Concatenate, Mix, SampleFromDatasets, Zip
 from wellfed.feed.sequential_nodes import (
     Bucket,
@@ -48,9 +49,6 @@ from wellfed.feed.sequential_nodes import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from wellfed.example import FeatureSpec
     from wellfed.feed.mixing import UInt64s
@@ -105,6 +103,7 @@ __all__ = [
     "is_addressable",
     "lost_by",
     "makes_batches",
+    "most_processes",
     "name_of",
     "walk",
 ]
@@ -164,11 +163,22 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """An exact permutation of the whole source, another in each epoch unless told otherwise."""
+    """A permutation of the whole source, another in each epoch unless told otherwise.
+
+    Attributes:
+      block: None: any order is as likely as any other. Else this many neighbours stay near each other.
+      window: With `block`: how many elements are mixed at a time.
+    """
 
     source: Node
     seed: int | None = None
     reshuffle_each_iteration: bool = True
+    block: int | None = None
+    window: int = 1
+
+    def __post_init__(self) -> None:
+        if self.block is not None and self.block < 1:
+            raise PlanError("shuffle", f"block must be at least 1 element, got {self.block}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,11 +252,13 @@ class Map:
       function: A built-in transform (it has `apply` and works on whole columns), or any function of one element.
       rng: Call the function with a `numpy.random.Generator` as its last argument, made from the run's seed, this node,
         the epoch and the element's position: the same numbers whatever the thread.
+      processes: How many processes call the function; 0: the threads of this one.
     """
 
     source: Node
     function: Callable[..., Any] | Transform
     rng: bool = False
+    processes: int = field(default=0, repr=False)  # No matter of what comes out.
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,43 +271,6 @@ class Prefetch:
     def __post_init__(self) -> None:
         if self.buffer_size is not None and self.buffer_size < 0:
             raise PlanError("prefetch", f"buffer_size must be at least 0 elements, got {self.buffer_size}")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The elements from the share `start` of the whole to the share `stop`: neighbouring parts share nothing."""
-
-    source: Node
-    start: float
-    stop: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.start <= self.stop <= 1:
-            raise PlanError("split", f"fractions must lie in [0, 1] and not fall, got {self.start} and {self.stop}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Select:
-    """The elements at the numbers `rows`, in that order: uint64 (n,)."""
-
-    source: Node
-    rows: UInt64s
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """Elements drawn with replacement, another draw in each epoch.
-
-    Attributes:
-      cumulative: Running sums of the weights, float64, one for each element of the source.
-      count: How many are drawn.
-      seed: As in Shuffle.
-    """
-
-    source: Node
-    cumulative: NDArray[np.float64]
-    count: int
-    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +366,11 @@ def makes_batches(node: Node) -> bool:
 def has_batches(node: Node) -> bool:
     """Whether a node of the plan makes batches."""
     return any(isinstance(step, Batches) for step in walk(node))
+
+
+def most_processes(node: Node) -> int:
+    """The largest number of processes that a verb of the plan asks for; a thread waits for each of them."""
+    return max((step.processes for step in walk(node) if isinstance(step, Map)), default=0)
 
 
 def name_of(node: Node) -> str:

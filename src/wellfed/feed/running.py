@@ -11,13 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
+from wellfed.feed.calls import Cancelled
 from wellfed.feed.engine import Engine, UnitSize
 from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches
 from wellfed.feed.pipeline import Pipeline
-from wellfed.feed.stages import Cancelled
 from wellfed.feed.stream_work import StreamWork
 from wellfed.feed.streams import Streams
 from wellfed.feed.tree import Tree
+from wellfed.feed.tuning import Pace, ReadAhead, ThreadCount
+from wellfed.feed.usable import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
     from wellfed.feed.unit import Unit
+    from wellfed.feed.workers import Workers
 
 _STREAM_WINDOW = 4  # Units that a stream may be ahead; one thread makes them.
+MOST_THREADS = 16  # As far as AUTOTUNE goes on small machines, for slow disks and URLs.
 _CURSOR_EVERY = 16  # Elements between two places that a stream goes on at; batches are all such places.
 
 
@@ -63,8 +67,9 @@ class Runner:
             work.available,
             position,
             threads=1,
-            window=_STREAM_WINDOW,
+            pace=Pace(ReadAhead(_STREAM_WINDOW, _STREAM_WINDOW, self._options.ram_budget)),
             size=size,
+            stall_seconds=self._options.stall_seconds or None,
             at_close=self._runs.stop,
         )
 
@@ -76,15 +81,20 @@ class Runner:
         report = self.report if self._options.on_error == "replace" and not context.ignoring else None
         pipeline = Pipeline(node, self._readers, context, report)
         self.pipelines = [*self.pipelines[-1:], pipeline]
-        threads = 1 if few else self._options.thread_count()
+        threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
         window = threads if few else 2 * threads
+        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
+        count = None
+        if self._options.threads is None and not few:
+            count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
         return Engine(
             LeavingOut(pipeline, context.epoch).work if context.ignoring else pipeline.work,
             pipeline.available,
             position,
             threads=threads,
-            window=window,
+            pace=Pace(ahead, count, usable_cores()),
             size=UnitSize(self._options.unit_bytes(window), growth=1 if few else 16),
+            stall_seconds=self._options.stall_seconds or None,
             at_end=pipeline.settle,
             at_close=pipeline.cancel,
         )
@@ -92,12 +102,20 @@ class Runner:
     def elements(self, node: plan.Node, context: RunContext, position: int, few: bool) -> Stream:
         """See `Below`."""
         engine = self._addressable(node, context, position, few)
-        return self._runs.add(_Run(engine, position, _each(self._told(engine, position, context))))
+        return self._owned(_Run(engine, position, _each(self._told(engine, position, context))))
 
     def columns(self, node: plan.Node, context: RunContext, position: int) -> Stream:
         """See `Below`."""
         engine = self._addressable(node, context, position)
-        return self._runs.add(_Run(engine, position, _chunks(self._told(engine, position, context))))
+        return self._owned(_Run(engine, position, _chunks(self._told(engine, position, context))))
+
+    def _owned(self, run: _Run) -> _Run:
+        self._runs.add(run)
+        return run
+
+    def own(self, workers: Workers) -> None:
+        """See `Below`."""
+        self._runs.add(workers)
 
     def _told(self, engine: Engine, position: int, context: RunContext) -> Iterator[tuple[int, Unit]]:
         return stretches(_units(engine), position, partial(self.report.skip, warning=context.warning))
@@ -167,18 +185,17 @@ class _Run(Iterator[Tree]):
 
 
 class _Runs:
-    """The runs below a stream. Nothing here waits for a lock: whoever stops them may stand anywhere."""
+    """The runs and processes below a stream. Nothing here waits for a lock: whoever stops them may stand anywhere."""
 
     def __init__(self) -> None:
-        self._alive: list[weakref.ref[_Run]] = []
+        self._alive: list[weakref.ref[_Run | Workers]] = []
         self._stopped = False
 
-    def add(self, run: _Run) -> _Run:
+    def add(self, run: _Run | Workers) -> None:
         self._alive = [other for other in self._alive if other() is not None]
         self._alive.append(weakref.ref(run))
         if self._stopped:
             run.stop()
-        return run
 
     def stop(self) -> None:
         """Ends the wait for each run's next element, now and later."""

@@ -16,20 +16,19 @@ import numpy as np
 from wellfed.columns import Bytes
 from wellfed.errors import ExampleError, ImageError, StageError, WellfedError
 from wellfed.feed import plan
+from wellfed.feed.calls import Cancelled, name_of
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
 from wellfed.feed.padding import pad, ragged
 from wellfed.feed.tree import Tree, dense, length_of, rows_of
 from wellfed.feed.unit import Unit
+from wellfed.feed.workers import RemoteFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wellfed import _native
-
-
-class Cancelled(Exception):  # noqa: N818 -- no error: a unit was given up because its owner closed.
-    """Work on a unit was given up because nobody waits for it any more."""
+    from wellfed.feed.workers import Workers
 
 
 @dataclass
@@ -42,6 +41,8 @@ class StageContext:
       locate: Says where a row came from, by source and number, for errors.
       cancelled: True once the owner closed; asked between calls of users' functions.
       pool: Memory for results that comes back by itself.
+      workers: The processes that call the node's function, where there are any.
+      anchor: Takes the node's positions to those that its elements' seeds come from.
     """
 
     order: Order
@@ -49,6 +50,8 @@ class StageContext:
     locate: Callable[[int, int], str]
     cancelled: Callable[[], bool] = field(default=lambda: False)
     pool: _native.LeasePool | None = None
+    workers: Workers | None = None
+    anchor: Callable[[Positions], Positions] = field(default=lambda positions: positions)
 
 
 def row_seeds(seed: int, positions: Positions) -> UInt64s:
@@ -119,13 +122,15 @@ def run_row_ids(node: plan.RowIds, unit: Unit, positions: Positions, context: St
 
 def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """A built-in transform works on all rows at once; any other function on one element after another."""
-    seeds = row_seeds(context.seed, positions)
+    seeds = row_seeds(context.seed, context.anchor(positions))
     if hasattr(node.function, "apply"):
         if unit.splits is None:
             columns = _transform(node.function, unit.as_columns(), seeds, unit, context)
             return Unit(columns, None, unit.rows, unit.source)
         batches = [_transform_batch(node.function, batch, seeds[i], context) for i, batch in enumerate(unit)]
         return Unit(None, batches, unit.rows, unit.source, unit.splits)
+    if context.workers is not None:
+        return _map_in_processes(node, unit, seeds, context.workers, context)
     elements = []
     for number, element in enumerate(unit):
         if context.cancelled():
@@ -137,6 +142,17 @@ def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageCont
             elements.append(node.function(*arguments))
         except Exception as error:
             raise _failure(node, unit, number, context, error) from error
+    return Unit(None, elements, unit.rows, unit.source, unit.splits)
+
+
+def _map_in_processes(node: plan.Map, unit: Unit, seeds: UInt64s, workers: Workers, context: StageContext) -> Unit:
+    try:
+        elements = workers.call(list(unit), seeds.tolist() if node.rng else None)
+    except RemoteFailure as failure:
+        error = failure.__cause__
+        if not isinstance(error, Exception):
+            raise
+        raise _failure(node, unit, failure.number, context, error) from error
     return Unit(None, elements, unit.rows, unit.source, unit.splits)
 
 
@@ -190,11 +206,8 @@ def _failure(node: plan.Map, unit: Unit, number: int, context: StageContext, err
     first = number if unit.splits is None else int(unit.splits[number])
     row = int(unit.rows[first])
     source = unit.source if isinstance(unit.source, int) else int(unit.source[first])
-    code = getattr(node.function, "__code__", None)
-    name = getattr(node.function, "__qualname__", type(node.function).__name__)
-    where = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
     text = str(error) if isinstance(error, WellfedError) else f"{type(error).__name__}: {error}"
-    return StageError(f"map({name}{where})", row, context.locate(source, row), text)
+    return StageError(f"map({name_of(node.function)})", row, context.locate(source, row), text)
 
 
 STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {

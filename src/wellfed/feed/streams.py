@@ -27,12 +27,13 @@ from wellfed.feed.elements import encode_element
 from wellfed.feed.generated import Generated
 from wellfed.feed.interleave import interleave
 from wellfed.feed.jsonable import pack, unpack
-from wellfed.feed.mixing import mix, mix_each
+from wellfed.feed.map_streams import map_here, map_in_processes
 from wellfed.feed.padding import finished
 from wellfed.feed.regroup import Regrouped
 from wellfed.feed.reservoir import shuffle
 from wellfed.feed.specs import spec_of, stack_as
-from wellfed.feed.tree import Tree, dense, length_of, row_of, stack
+from wellfed.feed.tree import Tree, length_of, row_of
+from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,6 +52,9 @@ class Below(Protocol):
 
     def columns(self, node: plan.Node, context: RunContext, position: int) -> Stream:
         """The same as columns of any number of rows; its cursor is the position of the next row."""
+
+    def own(self, workers: Workers) -> None:
+        """Stops processes when nobody wants more elements."""
 
     def lost(self, error: Exception, position: int, context: RunContext) -> None:
         """Counts an element that is left out; raises the error where it is one too many."""
@@ -95,6 +99,8 @@ class Streams:
         if isinstance(node, plan.Cache):
             context = context.at(0)  # What is kept must not depend on the epoch that was first.
             make = self._cached
+        if isinstance(node, plan.Map) and node.processes:
+            make = self._in_processes
         if make is None:
             verb = plan.name_of(node)
             raise PlanError(verb, f"needs rows by number, which {plan.lost_by(node)} lost; put {verb} before it")
@@ -140,6 +146,11 @@ class Streams:
             stop_on_empty=node.stop_on_empty_dataset,
             cursor=cursor,
         )
+
+    def _in_processes(self, node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+        workers = Workers(node.function, node.processes)
+        self._below.own(workers)
+        return map_in_processes(node, source, context, number, workers)
 
     def _repeat(self, node: plan.Repeat, context: RunContext, cursor: Cursor) -> Stream:
         epochs = (1 << 30) if node.count is None else node.count
@@ -200,28 +211,6 @@ def _take_while(node: plan.TakeWhile, source: Input, context: RunContext, number
             ended = True
             return
         yield element
-
-
-def _map(node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
-    batched = plan.makes_batches(node.source)
-
-    def make(element: Tree, at: int) -> Tree:
-        seed = mix(context.seed, number, context.epoch, at)
-        if hasattr(node.function, "apply"):
-            return _transform(node.function, element, seed, batched=batched)
-        if node.rng:
-            return call("map", node.function, element, np.random.Generator(np.random.Philox(key=seed)), number=at)
-        return call("map", node.function, element, number=at)
-
-    source.resumes()
-    return (made for _, made in source.tried(make))
-
-
-def _transform(transform: plan.Transform, element: Tree, seed: int, *, batched: bool) -> Tree:
-    if batched:
-        rows = np.arange(length_of(element), dtype=np.uint64)
-        return dense(transform.apply(element, mix_each(seed, rows)))
-    return row_of(transform.apply(stack([element]), np.array([seed], np.uint64)), 0)
 
 
 def _unbatch(node: plan.Unbatch, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
@@ -349,7 +338,7 @@ def _skip(node: plan.Skip, source: Input, context: RunContext, number: int) -> I
 _MAKERS: dict[type, Callable[[Any, Any, Any, int], Iterator[Any]]] = {
     plan.Filter: _filter,
     plan.TakeWhile: _take_while,
-    plan.Map: _map,
+    plan.Map: map_here,
     plan.Interleave: interleave,
     plan.Unbatch: _unbatch,
     plan.Scan: _scan,
