@@ -209,6 +209,23 @@ def _not_seven(x):
     return x
 
 
+class NoSeven:
+    """A transform of columns that fails where a seven is among them."""
+
+    def apply(self, columns, seeds):
+        if (columns == 7).any():
+            raise ValueError("seven")
+        return columns
+
+
+@pytest.mark.parametrize("make", [lambda d: d, lambda d: d.filter(_always)])
+def test_a_transform_of_columns_may_fail_on_a_row(make):
+    iterator = make(feed.range(12)).map(NoSeven()).ignore_errors().epoch(0)
+
+    assert [int(x) for x in iterator] == [x for x in range(12) if x != 7]
+    assert [(row.position, row.reason) for row in iterator.stats().skipped] == [(7, "ValueError: seven")]
+
+
 def test_a_generator_that_raises_has_ended():
     def broken():
         yield 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wellfed.errors import ExampleError, ImageError, RecordError, StageError
+from wellfed.errors import ExampleError, ImageError, OpError, RecordError, StageError
 from wellfed.feed.many import Operator, join
 from wellfed.feed.mixing import mix
 from wellfed.feed.order import Positions, length_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from wellfed.feed.pipeline import Pipeline
 
-ROW_ERRORS = (RecordError, ExampleError, ImageError, StageError)
+ROW_ERRORS = (RecordError, ExampleError, ImageError, StageError, OpError)
 _logger = logging.getLogger("wellfed.feed")
 _TRIES = 16  # Draws for one place; with half of all rows bad, one place in 65,536 finds none.
 

@@ -29,7 +29,7 @@ def map_here(node: plan.Map, source: Input, context: RunContext, number: int) ->
     def make(element: Tree, at: int) -> Tree:
         seed = mix(context.seed, number, context.epoch, at)
         if hasattr(node.function, "apply"):
-            return _transform(node.function, element, seed, batched=batched)
+            return _transform(node.function, element, seed, at, batched=batched)
         if node.rng:
             return call("map", node.function, element, np.random.Generator(np.random.Philox(key=seed)), number=at)
         return call("map", node.function, element, number=at)
@@ -38,11 +38,11 @@ def map_here(node: plan.Map, source: Input, context: RunContext, number: int) ->
     return (made for _, made in source.tried(make))
 
 
-def _transform(transform: plan.Transform, element: Tree, seed: int, *, batched: bool) -> Tree:
+def _transform(transform: plan.Transform, element: Tree, seed: int, at: int, *, batched: bool) -> Tree:
     if batched:
         rows = np.arange(length_of(element), dtype=np.uint64)
-        return dense(transform.apply(element, mix_each(seed, rows)))
-    return row_of(transform.apply(stack([element]), np.array([seed], np.uint64)), 0)
+        return dense(call("map", transform.apply, element, mix_each(seed, rows), number=at))
+    return row_of(call("map", transform.apply, stack([element]), np.array([seed], np.uint64), number=at), 0)
 
 
 def map_in_processes(

@@ -125,7 +125,7 @@ def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageCont
     seeds = row_seeds(context.seed, context.anchor(positions))
     if hasattr(node.function, "apply"):
         if unit.splits is None:
-            columns = _transform(node.function, unit.as_columns(), seeds, unit, context)
+            columns = _transform(node, unit.as_columns(), seeds, unit, context)
             return Unit(columns, None, unit.rows, unit.source)
         batches = [_transform_batch(node.function, batch, seeds[i], context) for i, batch in enumerate(unit)]
         return Unit(None, batches, unit.rows, unit.source, unit.splits)
@@ -156,8 +156,9 @@ def _map_in_processes(node: plan.Map, unit: Unit, seeds: UInt64s, workers: Worke
     return Unit(None, elements, unit.rows, unit.source, unit.splits)
 
 
-def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, context: StageContext) -> Tree:
+def _transform(node: plan.Map, columns: Tree, seeds: UInt64s, unit: Unit, context: StageContext) -> Tree:
     """Runs a transform on all rows; where one fails, finds which and says where it came from."""
+    transform: Any = node.function
     try:
         return _apply(transform, columns, seeds, context)
     except ExampleError as error:
@@ -173,6 +174,15 @@ def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, contex
             except ImageError as found:
                 source = unit.source if isinstance(unit.source, int) else int(unit.source[row])
                 raise ImageError(found.reason, context.locate(source, int(unit.rows[row]))) from error
+        raise
+    except WellfedError:
+        raise
+    except Exception:
+        for row in range(len(seeds)):
+            try:
+                transform.apply(rows_of(columns, row, row + 1), seeds[row : row + 1])
+            except Exception as error:
+                raise _failure(node, unit, row, context, error) from error
         raise
 
 

@@ -39,7 +39,7 @@ def _text(value: Any) -> str:
         return str({str(name): _text(branch) for name, branch in value.items()})
     if is_dataclass(value) and not isinstance(value, type):
         return repr(value)
-    if callable(value):
+    if callable(value) or hasattr(value, "apply"):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()[:16]}"
