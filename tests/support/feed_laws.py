@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 
 from wellfed import feed
 
@@ -255,9 +256,12 @@ def plans(draw, steps=None, most=6):
 EVERY_STEP = st.one_of(_ADDRESSABLE, _SEQUENTIAL, SHUFFLES)
 
 
-def build(length, steps, threads=2):
-    """The data set of the numbers below `length` through the steps."""
-    dataset = feed.range(length).with_options(threads=threads)
+NUMBERS = st.lists(st.integers(0, 60), max_size=25)
+
+
+def build(numbers, steps, threads=2):
+    """The data set of the numbers through the steps."""
+    dataset = feed.from_arrays(np.array(numbers, np.int64)).with_options(threads=threads)
     for step in steps:
         dataset = step.on(dataset)
     return dataset

@@ -14,7 +14,7 @@ from wellfed.feed.cursors import Point
 from wellfed.feed.guard import ROW_ERRORS
 from wellfed.feed.padding import pad
 from wellfed.feed.specs import is_dense, spec_of, stack_as
-from wellfed.feed.tree import Tree, leaves, map_tree
+from wellfed.feed.tree import Tree, leaves, map_tree, nbytes_of_element
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,7 @@ def buckets(node: plan.Bucket, source: Input, context: RunContext, number: int) 
     held: list[list[tuple[Point, Tree]]] = [[] for _ in node.batch_sizes]
     for bucket, points in enumerate(source.state or []):
         held[bucket] = [(point, source.again(point)) for point in (Point(*saved) for saved in points)]
+    waiting = sum(nbytes_of_element(element) for rows in held for _, element in rows)
     source.resumes(lambda: [[point.as_json() for point, _ in rows] for rows in held])
     while True:
         point = source.here()
@@ -47,8 +48,13 @@ def buckets(node: plan.Bucket, source: Input, context: RunContext, number: int) 
             continue
         bucket = bisect_right(node.boundaries, length)
         held[bucket].append((point, element))
+        waiting += nbytes_of_element(element)
+        if waiting > node.limit_bytes:
+            text = f"the elements that wait take more than {node.limit_bytes} bytes; give limit_bytes"
+            raise PlanError("bucket_by_sequence_length", text)
         if len(held[bucket]) == node.batch_sizes[bucket]:
             full, held[bucket] = held[bucket], []
+            waiting -= sum(nbytes_of_element(element) for _, element in full)
             yield _padded(node, full, bucket)
     for bucket, rows in enumerate(held):
         held[bucket] = []

@@ -10,17 +10,14 @@ import hashlib
 import itertools
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from wellfed.columns import Bytes, Ragged
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.elements import decode_element, encode_element
 from wellfed.feed.ragged import owned
 from wellfed.feed.state import fingerprint
-from wellfed.feed.tree import Tree, leaves, map_tree
+from wellfed.feed.tree import Tree, map_tree, nbytes_of_element
 from wellfed.io import TFRecordReader, TFRecordWriter
 
 if TYPE_CHECKING:
@@ -59,21 +56,11 @@ def _into_memory(node: plan.Cache, source: Iterator[Tree]) -> Iterator[Tree]:
     held = 0
     for element in source:
         kept = map_tree(owned, element)
-        held += sum(_bytes_in(leaf) for _, leaf in leaves(kept))
+        held += nbytes_of_element(kept)
         _check(node, held)
         elements.append(kept)
         yield element
     node.kept.append(elements)
-
-
-def _bytes_in(leaf: Any) -> int:
-    if isinstance(leaf, Ragged):
-        return _bytes_in(leaf.values) + leaf.row_splits.nbytes
-    if isinstance(leaf, Bytes):
-        return len(leaf.data) + leaf.sizes.nbytes + leaf.starts.nbytes
-    if isinstance(leaf, (bytes, str)):
-        return len(leaf)
-    return int(np.asarray(leaf).nbytes)
 
 
 def _check(node: plan.Cache, held: int) -> None:

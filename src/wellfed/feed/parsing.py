@@ -130,7 +130,12 @@ def without_records(column: Any) -> Any:
 
 
 def parse_records(node: plan.Node, features: Features) -> plan.Node:
-    """The node's records parsed: by their reader, where it stands below verbs of order only, else by a map over it."""
+    """The node's records parsed: by their reader, where it stands below verbs of order only, else by a map over it.
+
+    Parsing before `batch` is the same as after it, and the reader does it.
+    """
+    if isinstance(node, plan.Batch):
+        return replace(node, source=parse_records(node.source, features))
     reader = _at_the_reader(node, features) if isinstance(features, Mapping) and not _special(features) else None
     return plan.Map(node, ParseRecords(features)) if reader is None else reader
 

@@ -140,7 +140,11 @@ class BufferShuffle:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Padded batches of elements of like length; see `Dataset.bucket_by_sequence_length`."""
+    """Padded batches of elements of like length; see `Dataset.bucket_by_sequence_length`.
+
+    Attributes:
+      limit_bytes: The elements that wait may take so much. [bytes]
+    """
 
     source: Node
     length_of: Callable[[Any], Any]
@@ -150,6 +154,7 @@ class Bucket:
     padding_values: Tree = None
     pad_to_boundary: bool = False
     drop_remainder: bool = False
+    limit_bytes: int = 1 << 30
 
     def __post_init__(self) -> None:
         if len(self.batch_sizes) != len(self.boundaries) + 1:

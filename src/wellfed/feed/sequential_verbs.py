@@ -156,6 +156,8 @@ class SequentialVerbs(ABC):
         padding_values: Tree = None,
         pad_to_bucket_boundary: bool = False,
         drop_remainder: bool = False,
+        *,
+        limit_bytes: int = 1 << 30,
     ) -> Dataset:
         """Padded batches of elements of like length. Replayable.
 
@@ -167,9 +169,11 @@ class SequentialVerbs(ABC):
           padding_values: As in `padded_batch`.
           pad_to_bucket_boundary: Pad to the bucket's boundary less 1, not to the longest of the batch.
           drop_remainder: Leave out batches at the end that are smaller.
+          limit_bytes: The elements that wait for their batch may take so much memory; beyond, it is an error. [bytes]
 
         Raises:
-          PlanError: The sizes do not fit the boundaries.
+          PlanError: The sizes do not fit the boundaries. At iteration: elements are longer than the last boundary where
+            that is padded to, or take too much memory.
         """
         return self._with(
             plan.Bucket(
@@ -181,6 +185,7 @@ class SequentialVerbs(ABC):
                 padding_values,
                 pad_to_bucket_boundary,
                 drop_remainder,
+                limit_bytes,
             )
         )
 

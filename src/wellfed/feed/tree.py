@@ -89,6 +89,17 @@ def _nbytes(column: Any) -> int:
     return int(column.nbytes)
 
 
+def nbytes_of_element(element: Tree) -> int:
+    """Bytes that one element holds: a row, or a batch."""
+    return sum(_nbytes_of_leaf(leaf) for _, leaf in leaves(element))
+
+
+def _nbytes_of_leaf(leaf: Any) -> int:
+    if isinstance(leaf, (Bytes, Ragged)):
+        return _nbytes(leaf)
+    return len(leaf) if isinstance(leaf, (bytes, str)) else int(np.asarray(leaf).nbytes)
+
+
 def stack(elements: Sequence[Tree]) -> Tree:
     """The columns whose rows are `elements`; rows that do not stack become an array of objects."""
     return _stack(elements, "")
