@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from wellfed.columns import Bytes, Ragged
 from wellfed.errors import PlanError
 from wellfed.example import (
@@ -30,13 +28,13 @@ from wellfed.example import (
 )
 from wellfed.example.partitions import require
 from wellfed.feed import plan
-from wellfed.feed.ragged import Steps, owned
+from wellfed.feed.ragged import Steps
 from wellfed.feed.specs import TensorSpec, spec_of_features
-from wellfed.feed.tree import Tree, map_tree
 
 if TYPE_CHECKING:
     from wellfed.example import SequenceFeatureParser
     from wellfed.feed.mixing import UInt64s
+    from wellfed.feed.tree import Tree
 
 Features: TypeAlias = Mapping[str, FeatureSpec] | SequenceFeatures | VersionedFeatures
 
@@ -62,11 +60,11 @@ class ParseRecords:
         return (ParseRecords, (self.features,))
 
     def apply(self, columns: Any, seeds: UInt64s) -> Tree:
-        """Parses the records of `columns`; `seeds` is not looked at."""
+        """Parses the records of `columns`, in whose memory byte strings stay; `seeds` is not looked at."""
         del seeds
         if not isinstance(columns, Bytes):
             raise PlanError("parse", f"elements must be records (bytes), got {type(columns).__name__}")
-        return map_tree(without_records, self._parse(columns))
+        return self._parse(columns)
 
     def element_spec(self, spec: Any) -> Tree | None:
         """The form of an element, of such a record or of a batch of them."""
@@ -120,13 +118,6 @@ def _parse_sequences(parser: SequenceFeatureParser, records: Bytes) -> tuple[dic
     for name in lengths:
         lists[name] = Steps(lists[name].values, lists[name].row_splits)
     return context, lists, lengths
-
-
-def without_records(column: Any) -> Any:
-    """The column without the records that it was read from: byte strings lie in their memory."""
-    if isinstance(column, Ragged):
-        return column if isinstance(column.values, np.ndarray) else owned(column)
-    return owned(column) if isinstance(column, Bytes) else column
 
 
 def parse_records(node: plan.Node, features: Features) -> plan.Node:

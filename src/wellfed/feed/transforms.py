@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.datasets import Image, Schema
 from wellfed.errors import PlanError
-from wellfed.feed.parsing import without_records
 from wellfed.image import Decode
 
 if TYPE_CHECKING:
@@ -46,8 +45,7 @@ class ParseSchema:
     def apply(self, records: Any, seeds: UInt64s) -> dict[str, Any]:
         """Parses the rows of `records`; `seeds` is not looked at."""
         del seeds
-        columns = self.schema.parse_stored(records)
-        return {name: without_records(column) for name, column in columns.items()}
+        return self.schema.parse_stored(records)
 
 
 @dataclass(frozen=True, slots=True)
