@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from wellfed.feed.guard import ROW_ERRORS
 from wellfed.feed.tree import Tree
 
 Cursor: TypeAlias = Any  # JSON; None: the start.
@@ -46,6 +47,7 @@ class Stream(Protocol):
 
 
 Opener: TypeAlias = Callable[[Cursor, bool], Stream]
+Lost: TypeAlias = Callable[[Exception, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class Input(Iterator[Tree]):
       open_source: Opens the source at a cursor; the second argument is whether only an element or two are wanted.
       point: Where to begin.
       state: What the verb had told of itself there.
+      lost: Told of an error and the number of the element that it cost; returns where that is to be left out.
 
     Attributes:
       taken: How many elements of the source were taken, also before the stream was opened at a cursor.
@@ -79,8 +82,8 @@ class Input(Iterator[Tree]):
       since: Elements that the verb yielded since it began at `point`.
     """
 
-    def __init__(self, open_source: Opener, point: Point, state: Any) -> None:
-        self._open, self._begin = open_source, point
+    def __init__(self, open_source: Opener, point: Point, state: Any, lost: Lost) -> None:
+        self._open, self._begin, self.lost = open_source, point, lost
         self._source: Stream | None = None  # Opened when it is first asked: a cache may never ask.
         self.taken, self.state = point.taken, state
         self.since = 0
@@ -95,6 +98,16 @@ class Input(Iterator[Tree]):
         element = next(self._source or self._opened())
         self.taken += 1
         return element
+
+    def tried(self, make: Callable[[Tree, int], Any]) -> Iterator[tuple[Tree, Any]]:
+        """Each element with what `make` gives for it and its number, without those that are lost where it fails."""
+        for element in self:
+            try:
+                result = make(element, self.taken - 1)
+            except ROW_ERRORS as error:
+                self.lost(error, self.taken - 1)
+            else:
+                yield element, result
 
     def _opened(self) -> Stream:
         self._source = self._open(self._begin.below, False)
@@ -136,13 +149,16 @@ class Stage(Iterator[Tree]):
       make: The verb's generator over its input.
       open_source: As for `Input`.
       cursor: Where to begin.
+      lost: As for `Input`.
     """
 
-    def __init__(self, make: Callable[[Input], Iterator[Tree]], open_source: Opener, cursor: Cursor) -> None:
+    def __init__(
+        self, make: Callable[[Input], Iterator[Tree]], open_source: Opener, cursor: Cursor, lost: Lost
+    ) -> None:
         self._start: Cursor = cursor or [0, None, 0, None]
         taken, state, self._replay, below = self._start
         self._started = False
-        self._input = Input(open_source, Point(taken, below), state)
+        self._input = Input(open_source, Point(taken, below), state, lost)
         self._elements = make(self._input)
 
     def __iter__(self) -> Iterator[Tree]:

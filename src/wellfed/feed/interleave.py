@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wellfed.feed import plan
 from wellfed.feed.calls import call
 from wellfed.feed.cursors import Cursor, Input, Point
+from wellfed.feed.guard import ROW_ERRORS
 from wellfed.feed.mixing import mix
 from wellfed.feed.tree import Tree
 
 if TYPE_CHECKING:
-    from wellfed.feed import plan
     from wellfed.feed.context import RunContext
 
 
@@ -46,12 +47,13 @@ class _Cycle:
 
     def __init__(self, node: plan.Interleave, context: RunContext, number: int) -> None:
         self._function, self._context, self._number = node.function, context, number
+        self._verb = plan.name_of(node)
         self.places: list[_Place | None] = [None] * node.cycle_length
         self.turn, self.left, self.ended = 0, node.block_length, False
 
     def open(self, point: Point, element: Tree, cursor: Cursor) -> _Place:
         """Calls the user's function; the seed of what it gives depends on the place in the source only."""
-        elements = call("interleave", self._function, element, number=point.taken)
+        elements = call(self._verb, self._function, element, number=point.taken)
         nested = getattr(elements, "_nested", None)
         if nested is None:
             return _Place(point, _Counted(elements, cursor))
@@ -87,12 +89,20 @@ def interleave(node: plan.Interleave, source: Input, context: RunContext, number
             except StopIteration:
                 cycle.ended = True
                 continue
-            place = cycle.places[cycle.turn] = cycle.open(point, element, None)
+            try:
+                place = cycle.places[cycle.turn] = cycle.open(point, element, None)
+            except ROW_ERRORS as error:
+                source.lost(error, point.taken)
+                continue
             cycle.left = node.block_length
         while place is not None and cycle.left:
             try:
                 element = next(place.elements)
             except StopIteration:
+                cycle.places[cycle.turn] = None
+                break
+            except ROW_ERRORS as error:  # It has ended with that.
+                source.lost(error, place.point.taken)
                 cycle.places[cycle.turn] = None
                 break
             cycle.left -= 1

@@ -204,6 +204,7 @@ class DatasetIterator(Iterator[Tree]):
             self._options.thread_count(),
             stages,
             self._runner.report.rows(),
+            self._runner.report.skipped(),
         )
 
     def close(self) -> None:
@@ -214,6 +215,8 @@ class DatasetIterator(Iterator[Tree]):
         self._closed = True
         if self._engine is not None:
             self._engine.close(patience)
+        if self._runner is not None:
+            self._runner.release()
         self._elements = iter(())
 
     def _drop_engine(self) -> None:

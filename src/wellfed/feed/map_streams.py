@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wellfed.errors import StageError
+from wellfed.feed import plan
 from wellfed.feed.calls import call, name_of
-from wellfed.feed.mixing import mix
-from wellfed.feed.tree import Tree, row_of, stack
+from wellfed.feed.mixing import mix, mix_each
+from wellfed.feed.tree import Tree, dense, length_of, row_of, stack
 from wellfed.feed.workers import RemoteFailure, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wellfed.feed import plan
     from wellfed.feed.context import RunContext
     from wellfed.feed.cursors import Input, Point
     from wellfed.feed.workers import Worker
@@ -24,17 +24,25 @@ if TYPE_CHECKING:
 
 def map_here(node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     """Calls the function on one element after another."""
-    source.resumes()
-    for element in source:
-        at = source.taken - 1
+    batched = plan.makes_batches(node.source)
+
+    def make(element: Tree, at: int) -> Tree:
         seed = mix(context.seed, number, context.epoch, at)
         if hasattr(node.function, "apply"):
-            columns = node.function.apply(stack([element]), np.array([seed], np.uint64))
-            yield row_of(columns, 0)
-        elif node.rng:
-            yield call("map", node.function, element, np.random.Generator(np.random.Philox(key=seed)), number=at)
-        else:
-            yield call("map", node.function, element, number=at)
+            return _transform(node.function, element, seed, at, batched=batched)
+        if node.rng:
+            return call("map", node.function, element, np.random.Generator(np.random.Philox(key=seed)), number=at)
+        return call("map", node.function, element, number=at)
+
+    source.resumes()
+    return (made for _, made in source.tried(make))
+
+
+def _transform(transform: plan.Transform, element: Tree, seed: int, at: int, *, batched: bool) -> Tree:
+    if batched:
+        rows = np.arange(length_of(element), dtype=np.uint64)
+        return dense(call("map", transform.apply, element, mix_each(seed, rows), number=at))
+    return row_of(call("map", transform.apply, stack([element]), np.array([seed], np.uint64), number=at), 0)
 
 
 def map_in_processes(
@@ -46,14 +54,17 @@ def map_in_processes(
 
     failed: Exception | None = None
 
-    def first() -> Tree:
+    def first() -> list[Tree]:
         point, begun = ahead.popleft()
         try:
-            return workers.result(begun)[0]
+            return [workers.result(begun)[0]]
         except RemoteFailure as failure:
             error = failure.__cause__
             text = f"{type(error).__name__}: {error}"
-            raise StageError(f"map({name_of(node.function)})", point.taken, "", text) from error
+            stage = StageError(f"map({name_of(node.function)})", point.taken, "", text)
+            stage.__cause__ = error
+            source.lost(stage, point.taken)
+            return []
 
     try:
         while True:
@@ -67,10 +78,10 @@ def map_in_processes(
                 break
             seed = mix(context.seed, number, context.epoch, point.taken)
             if len(ahead) == node.processes:
-                yield first()
+                yield from first()
             ahead.append((point, workers.begin([element], [seed] if node.rng else None)))
         while ahead:
-            yield first()
+            yield from first()
         if failed is not None:
             raise failed
     finally:

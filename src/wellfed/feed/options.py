@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wellfed.feed.usable import usable_cores
 
-UNIT_BYTES = 2 << 20  # Long enough to hide what handing it over costs, short enough to stay in a core's cache. [bytes]
+UNIT_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,9 @@ class FeedOptions:
     Attributes:
       threads: Threads that read, parse and transform; None: one for each core that this process may use.
       ram_budget: Units that are ready or being made hold about this much at most. [bytes]
-      on_error: "raise", or "replace": another row comes in the place of one that cannot be made.
-      max_errors: How many rows may be replaced in one iteration; None: any number.
+      on_error: What becomes of a row that cannot be made. "raise"; "replace": another one comes in its place; "skip":
+        later rows move up.
+      max_errors: How many rows may be replaced or left out in one iteration; None: any number.
       stall_seconds: Log who waits for whom once the consumer has waited for so long; 0: never. [s]
     """
 
@@ -33,8 +34,8 @@ class FeedOptions:
         if self.ram_budget < 1 << 20:
             raise ValueError(f"ram_budget must be at least 1048576 bytes, got {self.ram_budget}")
 
-        if self.on_error not in ("raise", "replace"):
-            raise ValueError(f'on_error must be "raise" or "replace", got {self.on_error!r}')
+        if self.on_error not in ("raise", "replace", "skip"):
+            raise ValueError(f'on_error must be "raise", "replace" or "skip", got {self.on_error!r}')
         if not self.stall_seconds >= 0:
             raise ValueError(f"stall_seconds must be at least 0, got {self.stall_seconds}")
         if self.max_errors is not None and self.max_errors < 0:

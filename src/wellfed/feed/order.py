@@ -280,7 +280,7 @@ class Repeated:
 class Batched:
     """Neighbouring elements become one."""
 
-    def __init__(self, source: Countable, node: plan.Batch | plan.PaddedBatch) -> None:
+    def __init__(self, source: Countable, node: plan.Batches) -> None:
         self._source, self._size, self._drop = source, node.batch_size, node.drop_remainder
 
     def available(self, stop: int) -> int:
@@ -337,7 +337,7 @@ def order_of(node: plan.Single, source: Countable, depth: int, context: RunConte
             order = Selected(source, node.rows)
         case plan.Repeat():
             order = Repeated(source, node)
-        case plan.Batch() | plan.PaddedBatch():
+        case plan.Batch() | plan.PaddedBatch() | plan.RaggedBatch():
             order = Batched(source, node)
         case _:
             order = Same(source)

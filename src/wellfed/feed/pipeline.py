@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from wellfed import _native
 from wellfed.feed import plan
 from wellfed.feed.guard import ErrorReport, Guarded
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
+from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded, order_of
-from wellfed.feed.records import MAX_FREE_BYTES
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
 from wellfed.feed.stats import Meter, since
@@ -42,6 +41,9 @@ class _Read:
         unit = self.reader.read(positions)
         self.meter.add(len(positions), since(began))
         return replace(unit, source=self.number) if self.number else unit
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        return self.number, int(positions.numbers()[0])
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,9 @@ class _Through:
         self.meter.add(len(positions), resolved - began + since(made))
         return unit
 
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        return self.source.trace(self.order.resolve(positions))
+
 
 class Pipeline:
     """Elements of a plan in one epoch of one rank. Any thread may make any unit: nothing is kept between two."""
@@ -97,7 +102,6 @@ class Pipeline:
     ) -> None:
         self._context, self._report = context, report
         self._meters: list[Meter] = []
-        self._pool = _native.LeasePool(MAX_FREE_BYTES)
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0
@@ -105,7 +109,7 @@ class Pipeline:
         self._cancelled = False
         node = rewrite(node)
         top = self._operator(node)
-        self._top = self._guarded(top) if not self._batches(node) else top
+        self._top = self._guarded(top) if not plan.has_batches(node) else top
 
     def _guarded(self, operator: Operator) -> Operator:
         """The operator with rows that cannot be made replaced, where that is wanted."""
@@ -113,13 +117,9 @@ class Pipeline:
             return operator
         return Guarded(operator, seed_of(self._depth, self._context.seed), self._report)
 
-    @staticmethod
-    def _batches(node: plan.Node) -> bool:
-        return any(isinstance(step, (plan.Batch, plan.PaddedBatch)) for step in plan.walk(node))
-
     def _operator(self, node: plan.Node) -> Operator:
         below = [self._operator(source) for source in plan.below(node)]
-        if isinstance(node, (plan.Batch, plan.PaddedBatch)) and not self._batches(node.source):
+        if isinstance(node, plan.Batches) and not plan.has_batches(node.source):
             below = [self._guarded(below[0])]
         depth = self._depth
         self._depth += 1
@@ -141,7 +141,7 @@ class Pipeline:
             seed_of(depth, self._context.seed),
             self.locate,
             lambda: self._cancelled,
-            self._pool,
+            pool(),
             self._workers_of(node),
         )
         through = _Through(node, below[0], order, stage, self._meter("", node))
@@ -174,6 +174,10 @@ class Pipeline:
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""
         return self._readers[source].locate(row)
+
+    def trace(self, position: int) -> tuple[int, int]:
+        """The source and row that the element at a position, or the first row of a batch there, comes from."""
+        return self._top.trace(Positions(range(position, position + 1), self._context.epoch))
 
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
 from wellfed.feed.calls import Cancelled
 from wellfed.feed.engine import Engine, UnitSize
-from wellfed.feed.guard import ErrorReport
+from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches
 from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.stream_work import StreamWork
 from wellfed.feed.streams import Streams
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wellfed.feed.context import RunContext
-    from wellfed.feed.cursors import Cursor
+    from wellfed.feed.cursors import Cursor, Stream
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
+    from wellfed.feed.unit import Unit
     from wellfed.feed.workers import Workers
 
 _STREAM_WINDOW = 4  # Units that a stream may be ahead; one thread makes them.
@@ -54,7 +56,7 @@ class Runner:
         if plan.is_addressable(node):
             return self._addressable(node, context, position)
         begin, below = cursor or (0, None)
-        elements = Streams(node, self._run, self._runs.add).open(node, context, below)
+        elements = Streams(node, weakref.proxy(self)).open(node, context, below)
         every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
         work = self._stream = StreamWork(
             elements, position, skip=position - begin, cursor=below, window=_STREAM_WINDOW, every=every
@@ -76,7 +78,7 @@ class Runner:
         return None if self._stream is None else self._stream.cursor_at(position)
 
     def _addressable(self, node: plan.Node, context: RunContext, position: int, few: bool = False) -> Engine:
-        report = self.report if self._options.on_error == "replace" else None
+        report = self.report if self._options.on_error == "replace" and not context.ignoring else None
         pipeline = Pipeline(node, self._readers, context, report)
         self.pipelines = [*self.pipelines[-1:], pipeline]
         threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
@@ -86,7 +88,7 @@ class Runner:
         if self._options.threads is None and not few:
             count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
         return Engine(
-            pipeline.work,
+            LeavingOut(pipeline, context.epoch).work if context.ignoring else pipeline.work,
             pipeline.available,
             position,
             threads=threads,
@@ -97,31 +99,73 @@ class Runner:
             at_close=pipeline.cancel,
         )
 
-    def _run(self, node: plan.Node, context: RunContext, position: int, few: bool) -> _Run:
-        run = _Run(self._addressable(node, context, position, few), position)
+    def elements(self, node: plan.Node, context: RunContext, position: int, few: bool) -> Stream:
+        """See `Below`."""
+        engine = self._addressable(node, context, position, few)
+        return self._owned(_Run(engine, position, _each(self._told(engine, position, context))))
+
+    def columns(self, node: plan.Node, context: RunContext, position: int) -> Stream:
+        """See `Below`."""
+        engine = self._addressable(node, context, position)
+        return self._owned(_Run(engine, position, _chunks(self._told(engine, position, context))))
+
+    def _owned(self, run: _Run) -> _Run:
         self._runs.add(run)
         return run
+
+    def own(self, workers: Workers) -> None:
+        """See `Below`."""
+        self._runs.add(workers)
+
+    def _told(self, engine: Engine, position: int, context: RunContext) -> Iterator[tuple[int, Unit]]:
+        return stretches(_units(engine), position, partial(self.report.skip, warning=context.warning))
+
+    def lost(self, error: Exception, position: int, context: RunContext) -> None:
+        """See `Below`."""
+        self.report.skip(skipped_row(error, position, context.epoch), error, context.warning)
+
+    def release(self) -> None:
+        """Drops the stream. REQUIRES: its engine is closed."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def files(self, node: plan.Node) -> str:
+        """See `Below`."""
+        sources = [step for step in plan.walk(node) if isinstance(step, plan.Source)]
+        return "+".join(self._readers[source].fingerprint() for source in sources)
+
+
+def _each(units: Iterator[tuple[int, Unit]]) -> Iterator[tuple[int, Tree]]:
+    """Elements, each with the position behind it."""
+    for position, unit in units:
+        yield from enumerate(unit, position + 1)
+
+
+def _chunks(units: Iterator[tuple[int, Unit]]) -> Iterator[tuple[int, Tree]]:
+    """Columns, each with the position behind it. REQUIRES: no batch was made yet."""
+    for position, unit in units:
+        if len(unit):
+            yield position + len(unit), unit.as_columns()
 
 
 class _Run(Iterator[Tree]):
     """The elements of an addressable node as a stream; its engine ends with it."""
 
-    def __init__(self, engine: Engine, position: int) -> None:
-        self._engine, self._position = engine, position
-        self._elements = elements_of(engine)
+    def __init__(self, engine: Engine, position: int, pieces: Iterator[tuple[int, Tree]]) -> None:
+        self._engine, self._position, self._pieces = engine, position, pieces
         self._ended = False
         weakref.finalize(self, engine.close)
 
     def __iter__(self) -> Iterator[Tree]:
-        for element in self._elements:
-            self._position += 1
-            yield element
+        for position, piece in self._pieces:
+            self._position = position
+            yield piece
         self._end()
 
     def __next__(self) -> Tree:
-        for element in self._elements:
-            self._position += 1
-            return element
+        for position, piece in self._pieces:
+            self._position = position
+            return piece
         self._end()
         raise StopIteration
 
@@ -161,8 +205,13 @@ class _Runs:
                 run.stop()
 
 
-def elements_of(engine: Engine) -> Iterator[Tree]:
-    """The elements of an engine's units, in order."""
+def _units(engine: Engine) -> Iterator[Unit]:
     while (units := engine.take()) is not None:
         while units:
-            yield from units.pop(0)
+            yield units.pop(0)
+
+
+def elements_of(engine: Engine) -> Iterator[Tree]:
+    """The elements of an engine's units, in order."""
+    for unit in _units(engine):
+        yield from unit

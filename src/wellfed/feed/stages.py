@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed.columns import Bytes
-from wellfed.errors import ImageError, StageError, WellfedError
+from wellfed.errors import ExampleError, ImageError, StageError, WellfedError
 from wellfed.feed import plan
 from wellfed.feed.calls import Cancelled, name_of
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
-from wellfed.feed.padding import pad
-from wellfed.feed.tree import Tree, length_of, rows_of
+from wellfed.feed.padding import pad, ragged
+from wellfed.feed.tree import Tree, dense, length_of, rows_of
 from wellfed.feed.unit import Unit
 from wellfed.feed.workers import RemoteFailure
 
@@ -66,7 +66,7 @@ def run_same(node: plan.Single, unit: Unit, positions: Positions, context: Stage
     return unit
 
 
-def run_batch(node: plan.Batch | plan.PaddedBatch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+def run_batch(node: plan.Batches, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """Marks where batches begin and end; nothing is copied."""
     del node
     if not isinstance(context.order, Batched):
@@ -88,6 +88,14 @@ def run_padded_batch(node: plan.PaddedBatch, unit: Unit, positions: Positions, c
         pad(rows_of(marked.columns, start, stop), node.padded_shapes, node.padding_values)
         for start, stop in pairwise(bounds)
     ]
+    return Unit(None, batches, marked.rows, marked.source, marked.splits)
+
+
+def run_ragged_batch(node: plan.RaggedBatch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """Keeps the rows of each batch as long as they are."""
+    marked = run_batch(node, unit, positions, context)
+    bounds = marked.splits.tolist() if marked.splits is not None else []
+    batches = [ragged(rows_of(marked.columns, start, stop), node.dense) for start, stop in pairwise(bounds)]
     return Unit(None, batches, marked.rows, marked.source, marked.splits)
 
 
@@ -117,7 +125,7 @@ def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageCont
     seeds = row_seeds(context.seed, context.anchor(positions))
     if hasattr(node.function, "apply"):
         if unit.splits is None:
-            columns = _transform(node.function, unit.as_columns(), seeds, unit, context)
+            columns = _transform(node, unit.as_columns(), seeds, unit, context)
             return Unit(columns, None, unit.rows, unit.source)
         batches = [_transform_batch(node.function, batch, seeds[i], context) for i, batch in enumerate(unit)]
         return Unit(None, batches, unit.rows, unit.source, unit.splits)
@@ -148,10 +156,17 @@ def _map_in_processes(node: plan.Map, unit: Unit, seeds: UInt64s, workers: Worke
     return Unit(None, elements, unit.rows, unit.source, unit.splits)
 
 
-def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, context: StageContext) -> Tree:
-    """Runs a transform on all rows; where a picture fails, finds which one and says where it came from."""
+def _transform(node: plan.Map, columns: Tree, seeds: UInt64s, unit: Unit, context: StageContext) -> Tree:
+    """Runs a transform on all rows; where one fails, finds which and says where it came from."""
+    transform: Any = node.function
     try:
         return _apply(transform, columns, seeds, context)
+    except ExampleError as error:
+        row = error.example_index
+        source = unit.source if isinstance(unit.source, int) else int(unit.source[row])
+        path, _, record = context.locate(source, int(unit.rows[row])).rpartition(": record ")
+        number = int(record) if path else -1
+        raise type(error)(error.reason, error.feature, row, path, number) from None
     except ImageError as error:
         for row in range(len(seeds)):
             try:
@@ -160,11 +175,20 @@ def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, contex
                 source = unit.source if isinstance(unit.source, int) else int(unit.source[row])
                 raise ImageError(found.reason, context.locate(source, int(unit.rows[row]))) from error
         raise
+    except WellfedError:
+        raise
+    except Exception:
+        for row in range(len(seeds)):
+            try:
+                transform.apply(rows_of(columns, row, row + 1), seeds[row : row + 1])
+            except Exception as error:
+                raise _failure(node, unit, row, context, error) from error
+        raise
 
 
 def _transform_batch(transform: Any, batch: Tree, seed: np.uint64, context: StageContext) -> Tree:
     rows = np.arange(length_of(batch), dtype=np.uint64)
-    return _apply(transform, batch, mix_each(int(seed), rows), context)
+    return dense(_apply(transform, batch, mix_each(int(seed), rows), context))
 
 
 def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext) -> Tree:
@@ -216,6 +240,7 @@ STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {
     plan.RowIds: run_row_ids,
     plan.Batch: run_batch,
     plan.PaddedBatch: run_padded_batch,
+    plan.RaggedBatch: run_ragged_batch,
 }
 
 

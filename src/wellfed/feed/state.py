@@ -14,7 +14,6 @@ from wellfed.feed import plan
 from wellfed.feed.elastic import last_shard
 
 VERSION = 1
-_NO_PART = ("source", "sources", "kept", "processes")  # Told by other nodes, or no matter of what comes out.
 
 
 def fingerprint(node: plan.Node) -> str:
@@ -30,7 +29,8 @@ def _describe(step: plan.Node, shared: plan.Shard | None) -> str:
         return f"Records({_text(step.features)})"
     if isinstance(step, plan.Arrays):
         return "Arrays"
-    values = [f"{f.name}={_text(getattr(step, f.name))}" for f in fields(step) if f.name not in _NO_PART]
+    told = [f.name for f in fields(step) if f.repr and f.name not in ("source", "sources")]
+    values = [f"{name}={_text(getattr(step, name))}" for name in told]
     return f"{type(step).__name__}/{len(plan.below(step))}({', '.join(values)})"
 
 
@@ -39,7 +39,7 @@ def _text(value: Any) -> str:
         return str({str(name): _text(branch) for name, branch in value.items()})
     if is_dataclass(value) and not isinstance(value, type):
         return repr(value)
-    if callable(value):
+    if callable(value) or hasattr(value, "apply"):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()[:16]}"

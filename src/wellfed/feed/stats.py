@@ -32,6 +32,25 @@ class ReplacedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedRow:
+    """A row that could not be made, and was left out.
+
+    Attributes:
+      position: The element's number in its epoch where it was lost: before batches, in what the failing verb takes.
+      epoch: The epoch.
+      where: The file and record, where they are known.
+      reason: What was wrong.
+      row: The number of the row in its source; -1 where a verb after the first that lost the rows failed.
+    """
+
+    position: int
+    epoch: int
+    where: str
+    reason: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
 class StageStats:
     """One step of a plan.
 
@@ -57,6 +76,7 @@ class FeedStats:
       threads: Threads that make elements; 0 before the first was asked for.
       stages: The steps of the plan, in the order in which rows meet them. Empty for plans without rows by number.
       replaced: Rows that were replaced because of `on_error="replace"`.
+      skipped: Rows that were left out because of `on_error="skip"` or `ignore_errors`, in the order of the elements.
     """
 
     elements: int
@@ -65,6 +85,7 @@ class FeedStats:
     threads: int = 0
     stages: tuple[StageStats, ...] = ()
     replaced: tuple[ReplacedRow, ...] = ()
+    skipped: tuple[SkippedRow, ...] = ()
 
     def __str__(self) -> str:
         """One sentence: what limits, and what would help."""

@@ -76,6 +76,10 @@ class StreamWork:
         elements = self._pulled.pop(start)
         return Unit(None, elements, np.arange(start, stop, dtype=np.uint64))
 
+    def close(self) -> None:
+        """Drops the stream, and with it what its verbs hold open."""
+        self._elements = iter(())  # type: ignore[assignment]  # Nobody asks it where it stands.
+
     def cursor_at(self, position: int) -> list[Any]:
         """[position, cursor] of the last place at or before a position that the consumer just reached."""
         found: list[Any] = [0, None]

@@ -6,25 +6,33 @@ engine makes those elements ahead, on all threads.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.bucket import buckets
+from wellfed.feed.caching import cached
 from wellfed.feed.calls import call
 from wellfed.feed.combined import EndToEnd, InPattern, Repeated, SideBySide
 from wellfed.feed.cursors import Cursor, Input, Point, Stage, Stream
+from wellfed.feed.directed import Choices, Directed, Draws
+from wellfed.feed.elements import encode_element
 from wellfed.feed.generated import Generated
 from wellfed.feed.interleave import interleave
 from wellfed.feed.jsonable import pack, unpack
 from wellfed.feed.map_streams import map_here, map_in_processes
-from wellfed.feed.padding import pad
+from wellfed.feed.padding import finished
+from wellfed.feed.regroup import Regrouped
 from wellfed.feed.reservoir import shuffle
-from wellfed.feed.tree import Tree, dense, leaves, length_of, nbytes_of, row_of, rows_of, stack
+from wellfed.feed.specs import spec_of, stack_as
+from wellfed.feed.tree import Tree, length_of, row_of
 from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
@@ -32,7 +40,27 @@ if TYPE_CHECKING:
 
     from wellfed.feed.context import RunContext
 
-    Addressable = Callable[[plan.Node, RunContext, int, bool], Stream]
+_DIGEST_BYTES = 16  # Of elements that are longer: two of 2^40 different ones agree once in 10^14 runs.
+_ENTRY_BYTES = 64  # What a set needs for each. [bytes]
+
+
+class Below(Protocol):
+    """What streams stand on."""
+
+    def elements(self, node: plan.Node, context: RunContext, position: int, few: bool) -> Stream:
+        """The elements of an addressable node from a position on; `few`: only one or two are wanted."""
+
+    def columns(self, node: plan.Node, context: RunContext, position: int) -> Stream:
+        """The same as columns of any number of rows; its cursor is the position of the next row."""
+
+    def own(self, workers: Workers) -> None:
+        """Stops processes when nobody wants more elements."""
+
+    def lost(self, error: Exception, position: int, context: RunContext) -> None:
+        """Counts an element that is left out; raises the error where it is one too many."""
+
+    def files(self, node: plan.Node) -> str:
+        """Fingerprints what the rows below a node come from."""
 
 
 class Streams:
@@ -40,13 +68,11 @@ class Streams:
 
     Args:
       node: The plan.
-      addressable: Gives the elements of an addressable node in a run, from a position on; its last argument is whether
-        only an element or two are wanted.
-      own: Told of processes, to stop them when nobody wants more elements.
+      below: Makes what is addressable in it.
     """
 
-    def __init__(self, node: plan.Node, addressable: Addressable, own: Callable[[Workers], None]) -> None:
-        self._addressable, self._own = addressable, own
+    def __init__(self, node: plan.Node, below: Below) -> None:
+        self._below = below
         self._numbers = {id(step): number for number, step in enumerate(plan.walk(node))}
 
     def open(self, node: plan.Node, context: RunContext, cursor: Cursor = None, few: bool = False) -> Stream:
@@ -56,32 +82,74 @@ class Streams:
           PlanError: A verb needs rows by number, and a verb before it lost them.
         """
         if plan.is_addressable(node):
-            return self._addressable(node, context, cursor or 0, few)
+            return self._below.elements(node, context, cursor or 0, few)
         if isinstance(node, plan.Generator):
             return Generated(node.make, cursor)
         if isinstance(node, plan.Repeat):
             return self._repeat(node, context, cursor)
         if isinstance(node, plan.Many):
             return self._many(node, context, cursor)
+        if isinstance(node, plan.Batches) and (columns := self._columns(node.source, context)) is not None:
+            return Regrouped(node, columns, cursor)
+        return self._stage(node, context, cursor, few)
+
+    def _stage(self, node: Any, context: RunContext, cursor: Cursor, few: bool) -> Stream:
         number = self._numbers[id(node)]
-        (source,) = plan.below(node)
         make = _MAKERS.get(type(node))
+        if isinstance(node, plan.Cache):
+            context = context.at(0)  # What is kept must not depend on the epoch that was first.
+            make = self._cached
         if isinstance(node, plan.Map) and node.processes:
             make = self._in_processes
         if make is None:
-            verb = type(node).__name__.lower()
+            verb = plan.name_of(node)
             raise PlanError(verb, f"needs rows by number, which {plan.lost_by(node)} lost; put {verb} before it")
-        # A cache keeps epoch 0, whichever comes first: what it gives must not depend on what was run before.
-        below = context.at(0) if isinstance(node, plan.Cache) else context
+        inside = context.without_errors(node.log_warning) if isinstance(node, plan.IgnoreErrors) else context
         return Stage(
-            lambda taken: make(node, taken, context, number),
-            lambda place, once: self.open(source, below, place, few or once),
+            partial(_made, make, node, context, number),
+            lambda below, once: self.open(node.source, inside, below, few or once),
             cursor,
+            partial(_lost, self._below, context) if context.ignoring else _raise,
+        )
+
+    def _cached(self, node: plan.Cache, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+        del number
+        return cached(node, source, context, self._below.files)
+
+    def _columns(self, node: plan.Node, context: RunContext) -> Callable[[Cursor], Stream] | None:
+        """Opens the node's elements as columns of many rows, where they are made so."""
+        if isinstance(node, plan.Prefetch):
+            return self._columns(node.source, context)
+        if isinstance(node, plan.Unbatch):
+            return lambda cursor: self.open(node.source, context, cursor)
+        if not isinstance(node, plan.IgnoreErrors) or not plan.is_addressable(node.source):
+            return None
+        if plan.has_batches(node.source):
+            return None
+        inside = context.without_errors(node.log_warning)
+        return lambda cursor: self._below.columns(node.source, inside, cursor or 0)
+
+    def _draw(self, node: plan.Draws, context: RunContext, cursor: Cursor) -> Stream:
+        sources: tuple[plan.Node, ...] = node.sources
+        if isinstance(node, plan.SampleFromDatasets):
+            number = self._numbers[id(node)]
+            left = [which for which, weight in enumerate(node.weights) if weight]
+            numbers: Callable[[Cursor], Any] = partial(Draws, node, context, number)
+        else:
+            choices, *others = node.sources
+            sources, left = tuple(others), list(range(len(others)))
+            numbers = lambda below: Choices(self.open(choices, context, below), len(sources))  # noqa: E731
+        return Directed(
+            numbers,
+            lambda which, below: self.open(sources[which], context, below),
+            left,
+            stop_on_empty=node.stop_on_empty_dataset,
+            cursor=cursor,
         )
 
     def _in_processes(self, node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
         workers = Workers(node.function, node.processes)
-        self._own(workers)
+        self._below.own(workers)
         return map_in_processes(node, source, context, number, workers)
 
     def _repeat(self, node: plan.Repeat, context: RunContext, cursor: Cursor) -> Stream:
@@ -99,6 +167,9 @@ class Streams:
         if isinstance(node, plan.Zip):
             return SideBySide(lambda which, below: self.open(sources[which], context, below), len(sources), cursor)
 
+        if not isinstance(node, plan.Mix):
+            return self._draw(node, context, cursor)
+
         def open_turn(which: int, turn: int, below: Cursor) -> Stream:
             epoch = (context.epoch << 32) + turn if turn else context.epoch
             return self.open(sources[which], context.at(epoch), below)
@@ -106,19 +177,38 @@ class Streams:
         return InPattern(open_turn, node, cursor)
 
 
+def _made(
+    make: Callable[..., Iterator[Tree]], node: plan.Node, context: RunContext, number: int, source: Input
+) -> Iterator[Tree]:
+    return make(node, source, context, number)
+
+
+def _lost(below: Below, context: RunContext, error: Exception, number: int) -> None:
+    below.lost(error, number, context)
+
+
+def _raise(error: Exception, number: int) -> None:
+    del number
+    raise error
+
+
 def _filter(node: plan.Filter, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
     source.resumes()
-    for element in source:
-        if call("filter", node.predicate, element, number=source.taken - 1):
+    for element, holds in source.tried(lambda element, at: call("filter", node.predicate, element, number=at)):
+        if holds:
             yield element
 
 
 def _take_while(node: plan.TakeWhile, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    source.resumes()
-    for element in source:
-        if not call("take_while", node.predicate, element, number=source.taken - 1):
+    ended = bool(source.state)  # The source goes on behind the element that ended this.
+    source.resumes(lambda: ended)
+    if ended:
+        return
+    for element, holds in source.tried(lambda element, at: call("take_while", node.predicate, element, number=at)):
+        if not holds:
+            ended = True
             return
         yield element
 
@@ -143,45 +233,31 @@ def _unbatch(node: plan.Unbatch, source: Input, context: RunContext, number: int
 def _scan(node: plan.Scan, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
     state = node.initial_state if source.state is None else unpack(source.state)[0]
+
+    def make(element: Tree, at: int) -> Tree:
+        nonlocal state
+        state, made = call("scan", node.function, state, element, number=at)
+        return made
+
     source.resumes(lambda: [pack(state)])
-    for element in source:
-        state, made = call("scan", node.function, state, element, number=source.taken - 1)
-        yield made
+    return (made for _, made in source.tried(make))
 
 
 def _unique(node: plan.Unique, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    seen: set[Any] = set()
+    seen: set[bytes] = set()
     held = 0
     for element in source:
-        key = tuple((path, np.asarray(leaf).tobytes(), np.shape(leaf)) for path, leaf in leaves(element))
+        key = encode_element(element, "unique")
+        if len(key) > _DIGEST_BYTES:
+            key = hashlib.blake2b(key, digest_size=_DIGEST_BYTES).digest()
         if key in seen:
             continue
-        held += sum(len(content) + 64 for _, content, _ in key)
+        held += len(key) + _ENTRY_BYTES
         if held > node.limit_bytes:
             raise PlanError("unique", f"the elements seen take more than {node.limit_bytes} bytes; give limit_bytes")
         seen.add(key)
         yield element
-
-
-def _cache(node: plan.Cache, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
-    del context, number
-    if node.kept:
-        yield from itertools.islice(node.kept[0], source.taken, None)
-        return
-    source.resumes()
-    if source.taken:  # What came before was made by another iteration: only a whole one is kept.
-        yield from source
-        return
-    elements: list[Tree] = []
-    held = 0
-    for element in source:
-        held += nbytes_of(stack([element]))
-        if held > node.limit_bytes:
-            raise PlanError("cache", f"the elements take more than {node.limit_bytes} bytes; give limit_bytes")
-        elements.append(element)
-        yield element
-    node.kept.append(elements)
 
 
 def _window(node: plan.Window, source: Input, context: RunContext, number: int) -> Iterator[list[Tree]]:
@@ -225,17 +301,14 @@ def _shard(node: plan.Shard, source: Input, context: RunContext, number: int) ->
             yield element
 
 
-def _batch(node: plan.Batch | plan.PaddedBatch, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+def _batch(node: plan.Batches, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
     source.resumes()
+    spec = spec_of(node.source)
     while rows := list(itertools.islice(source, node.batch_size)):
         if len(rows) < node.batch_size and node.drop_remainder:
             return
-        columns = stack(rows)
-        if isinstance(node, plan.PaddedBatch):
-            yield pad(columns, node.padded_shapes, node.padding_values)
-        else:
-            yield dense(rows_of(columns, 0, len(rows)))
+        yield finished(node, stack_as(rows, spec))
 
 
 def _enumerate(node: plan.Enumerate, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
@@ -270,15 +343,16 @@ _MAKERS: dict[type, Callable[[Any, Any, Any, int], Iterator[Any]]] = {
     plan.Unbatch: _unbatch,
     plan.Scan: _scan,
     plan.Unique: _unique,
-    plan.Cache: _cache,
     plan.Window: _window,
     plan.BufferShuffle: shuffle,
     plan.Bucket: buckets,
     plan.Shard: _shard,
     plan.Batch: _batch,
     plan.PaddedBatch: _batch,
+    plan.RaggedBatch: _batch,
     plan.Enumerate: _enumerate,
     plan.Prefetch: _same,
+    plan.IgnoreErrors: _same,
     plan.Take: _take,
     plan.Skip: _skip,
 }
