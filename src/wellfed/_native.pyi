@@ -143,12 +143,20 @@ def cut_records(
     """
 
 class ExampleParser:
-    """Parses Examples into columns. Immutable; threads may share it."""
+    """
+    Parses Examples into columns. Immutable but for a counter; threads may share it.
+    """
 
     def __init__(self, specs: list) -> None:
         """
         `specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) each;
         the default is None, the bytes of a row, or a list of byte strings.
+        """
+
+    @property
+    def repeated(self) -> int:
+        """
+        Records parsed so far in which the key of a spec came more than once: the last counted.
         """
 
     def parse(

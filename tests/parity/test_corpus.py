@@ -1,4 +1,4 @@
-"""Every file of the corpus by a live TensorFlow and by wellfed: records, where they stop, and what is parsed from them."""
+"""Every file of the corpus by a live TensorFlow and by wellfed: records, where they stop, what is parsed from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from wellfed.errors import CompressionError, ExampleError, NotTFRecordError, Rec
 from wellfed.io import TFRecordReader
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # A line for each refused record otherwise.
-pytestmark = pytest.mark.tensorflow
+pytestmark = [
+    pytest.mark.tensorflow,
+    pytest.mark.filterwarnings("ignore:.* hold a feature more than once"),
+]
 tf = pytest.importorskip("tensorflow")
 columns_of = pytest.importorskip("tensorflow_columns")
 all_plain, all_to_tensorflow, plain = columns_of.all_plain, columns_of.all_to_tensorflow, columns_of.plain
@@ -90,7 +93,9 @@ PARSED_OTHERWISE = {
     "derived/wire_nonutf8_key.tfrecord": "TensorFlow does not look whether keys are UTF-8",
     "derived/wire_no_key.tfrecord": "TensorFlow wants a key in a map entry",
 }
-EXAMPLES = sorted(name for name, facts in EXPECTED.items() if facts.get("payload_type") == "Example" or "wire_case" in facts)
+EXAMPLES = sorted(
+    name for name, facts in EXPECTED.items() if facts.get("payload_type") == "Example" or "wire_case" in facts
+)
 SEQUENCES = sorted(name for name, facts in EXPECTED.items() if facts.get("payload_type") == "SequenceExample")
 KINDS = {"int64": np.int64, "float": np.float32, "bytes": bytes}
 RECORDS = 100  # Of each file.
