@@ -114,7 +114,7 @@ class DatasetIterator(Iterator[Tree]):
         self._runner = Runner(self._readers.open(), self._options)
         self._engine = self._runner.start(self._node, self._context, self._position, self._cursor)
         weakref.finalize(self, self._engine.close)
-        return elements_of(self._engine)
+        return elements_of(self._engine, self._runner.parts)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this iteration stands: a few integers and fingerprints, ready for JSON.

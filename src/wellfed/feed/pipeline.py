@@ -47,7 +47,7 @@ class _Read:
 
 
 @dataclass(frozen=True)
-class _Through:
+class Through:
     """A verb over one source: positions go down through its order, the unit comes up through its stage."""
 
     node: plan.Single
@@ -57,6 +57,7 @@ class _Through:
     meter: Meter
 
     def available(self, stop: int) -> int:
+        """See `Operator`."""
         return self.order.available(stop)
 
     def anchor(self, positions: Positions) -> Positions:
@@ -70,13 +71,14 @@ class _Through:
             positions = Positions(self.order.first(positions), positions.epoch)
         elif not isinstance(self.order, Same):
             positions = self.order.resolve(positions)
-        return self.source.anchor(positions) if isinstance(self.source, _Through) else positions
+        return self.source.anchor(positions) if isinstance(self.source, Through) else positions
 
     @property
     def _shared(self) -> bool:
-        return isinstance(self.order, Sharded) or (isinstance(self.source, _Through) and self.source._shared)
+        return isinstance(self.order, Sharded) or (isinstance(self.source, Through) and self.source._shared)
 
     def make(self, positions: Positions) -> Unit:
+        """See `Operator`."""
         began = perf_counter()
         below = self.order.resolve(positions)
         resolved = perf_counter()
@@ -87,11 +89,16 @@ class _Through:
         return unit
 
     def trace(self, positions: Positions) -> tuple[int, int]:
+        """See `Operator`."""
         return self.source.trace(self.order.resolve(positions))
 
 
 class Pipeline:
-    """Elements of a plan in one epoch of one rank. Any thread may make any unit: nothing is kept between two."""
+    """Elements of a plan in one epoch of one rank. Any thread may make any unit: nothing is kept between two.
+
+    Attributes:
+      top: The last node at work.
+    """
 
     def __init__(
         self,
@@ -109,7 +116,7 @@ class Pipeline:
         self._cancelled = False
         node = rewrite(node)
         top = self._operator(node)
-        self._top = self._guarded(top) if not plan.has_batches(node) else top
+        self.top = self._guarded(top) if not plan.has_batches(node) else top
 
     def _guarded(self, operator: Operator) -> Operator:
         """The operator with rows that cannot be made replaced, where that is wanted."""
@@ -144,7 +151,7 @@ class Pipeline:
             pool(),
             self._workers_of(node),
         )
-        through = _Through(node, below[0], order, stage, self._meter("", node))
+        through = Through(node, below[0], order, stage, self._meter("", node))
         stage.anchor = through.anchor
         return through
 
@@ -160,6 +167,11 @@ class Pipeline:
         verb = name or type(node).__name__.lower()
         self._meters.append(Meter(f"{verb}({called})" if function is not None else verb))
         return self._meters[-1]
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that is made."""
+        return self._context.epoch
 
     def stages(self) -> tuple[StageStats, ...]:
         """What each step took so far, in the order in which rows meet them."""
@@ -177,15 +189,15 @@ class Pipeline:
 
     def trace(self, position: int) -> tuple[int, int]:
         """The source and row that the element at a position, or the first row of a batch there, comes from."""
-        return self._top.trace(Positions(range(position, position + 1), self._context.epoch))
+        return self.top.trace(Positions(range(position, position + 1), self._context.epoch))
 
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""
-        return self._top.available(stop)
+        return self.top.available(stop)
 
     def length(self) -> int | None:
         """How many elements there are; None where they never end. Indexes files that are not indexed yet."""
-        length = self._top.available(ENDLESS)
+        length = self.top.available(ENDLESS)
         return None if length >= ENDLESS else length
 
     def settle(self) -> None:
@@ -195,4 +207,4 @@ class Pipeline:
 
     def work(self, start: int, stop: int) -> Unit:
         """Makes the unit of positions [start, stop)."""
-        return self._top.make(Positions(range(start, stop), self._context.epoch))
+        return self.top.make(Positions(range(start, stop), self._context.epoch))
