@@ -45,7 +45,7 @@ _ROOMS = {
     "sources": (),
     "summary": (),
     "packing": ("pack",),
-    "feed": ("TFRecordDataset", "from_arrays", "open"),
+    "feed": ("TFRecordDataset", "from_arrays", "open", "profile"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

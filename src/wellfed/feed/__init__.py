@@ -10,6 +10,7 @@ from wellfed.feed.open import (
     open,  # noqa: A004 -- as gzip.open.
     range,  # noqa: A004 -- tf.data's name.
 )
+from wellfed.feed.profiling import Profile, open_to_profile, profile
 from wellfed.feed.stages import row_seeds
 from wellfed.feed.stats import FeedStats, ReplacedRow, StageStats
 
@@ -17,6 +18,7 @@ __all__ = [
     "Dataset",
     "DatasetIterator",
     "FeedStats",
+    "Profile",
     "ReplacedRow",
     "StageStats",
     "TFRecordDataset",
@@ -24,6 +26,8 @@ __all__ = [
     "from_generator",
     "list_files",
     "open",
+    "open_to_profile",
+    "profile",
     "range",
     "row_seeds",
 ]

@@ -19,6 +19,7 @@ from queue import SimpleQueue
 from time import perf_counter
 
 from wellfed.errors import WellfedError
+from wellfed.feed.account import Gauge
 from wellfed.feed.stages import Cancelled
 from wellfed.feed.unit import Unit
 
@@ -92,9 +93,7 @@ class Engine:
       size: How units are sized.
       at_end: Called once, by the thread that finds nothing left to claim.
       at_close: Called by `close`, before it waits for the threads.
-
-    Attributes:
-      waited_seconds: How long `take` waited for units. [s]
+      gauge: Told what the threads and the consumer wait for.
 
     Thread-safety: `take` belongs to one consumer; `close` may be called from anywhere, more than once.
     """
@@ -110,11 +109,13 @@ class Engine:
         size: UnitSize,
         at_end: Callable[[], None] = _nothing,
         at_close: Callable[[], None] = _nothing,
+        gauge: Gauge | None = None,
     ) -> None:
         self._work, self._available, self._size = work, available, size
         self._at_end, self._at_close = at_end, at_close
         self.stopped = False
-        self.waited_seconds = 0.0
+        self._gauge = Gauge() if gauge is None else gauge
+        self._gauge.threads, self._gauge.window = threads, window
         self._claim_lock = threading.Lock()  # Guards the three below.
         self._position, self._claimed, self._ended = start, 0, False
         self._room: SimpleQueue[bool] = SimpleQueue()  # False: end.
@@ -148,6 +149,7 @@ class Engine:
         raise result.error
 
     def _next_result(self) -> _Result | None:
+        self._gauge.found(len(self._ready) + self._made.qsize())
         if self._taken not in self._ready:
             began = perf_counter()
             while self._taken not in self._ready:
@@ -156,7 +158,7 @@ class Engine:
                 result = self._made.get()
                 if result is not None:
                     self._ready[result.number] = result
-            self.waited_seconds += perf_counter() - began
+            self._gauge.waited(began)
         return self._ready[self._taken]
 
     def _advance(self) -> None:
@@ -180,12 +182,14 @@ class Engine:
         self._work, self._available, self._at_close = _no_work, _none_available, _nothing
 
     def _run(self) -> None:
-        while self._room.get() and not self.stopped:
-            claim = self._claim()
+        while self._gauge.wait_for_room(self._room.get) and not self.stopped:
+            claim = self._gauge.wait_for_input(self._claim)
             if claim is None:
                 return
             result, start, stop = claim
+            began = perf_counter()
             self._make(start, stop, result)
+            self._gauge.made(began, stop - start)
             self._made.put(result)
 
     def _claim(self) -> tuple[_Result, int, int] | None:

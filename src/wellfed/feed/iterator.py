@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
+from wellfed.feed.account import Account
 from wellfed.feed.running import Runner, elements_of
 from wellfed.feed.stats import FeedStats
 from wellfed.feed.tree import Tree
@@ -57,6 +58,9 @@ class DatasetIterator(Iterator[Tree]):
       >>> iterator = iter(numbers)
       >>> int(next(iterator)), iterator.state_dict()["position"]
       (0, 1)
+
+    Attributes:
+      account: Where time is counted; may be exchanged before the first element.
     """
 
     def __init__(
@@ -73,7 +77,8 @@ class DatasetIterator(Iterator[Tree]):
         self._engine: Engine | None = None
         self._elements: Iterator[Tree] | None = None
         self._runner: Runner | None = None
-        self._began = 0.0
+        self._began = self._first = self._ended = 0.0
+        self.account = Account()
         self._closed = False
         self._forks = _forks
 
@@ -96,13 +101,15 @@ class DatasetIterator(Iterator[Tree]):
             self.close()
             raise
         self._position += 1
+        if not self._first:
+            self._first = perf_counter() - self._began
         return element
 
     def _start(self) -> Iterator[Tree]:
         if self._closed:
             return iter(())
         self._began = perf_counter()
-        self._runner = Runner(self._readers.open(), self._options)
+        self._runner = Runner(self._readers.open(), self._options, self.account)
         self._engine = self._runner.start(self._node, self._context, self._position)
         weakref.finalize(self, self._engine.close)
         return elements_of(self._engine)
@@ -156,21 +163,22 @@ class DatasetIterator(Iterator[Tree]):
 
         `str()` of it is one sentence that names what limits.
         """
-        if self._engine is None or self._runner is None:
+        if self._runner is None:
             return FeedStats(self._position, 0.0, 0.0)
-        stages = self._runner.pipelines[-1].stages() if self._runner.pipelines else ()
         return FeedStats(
             self._position,
-            perf_counter() - self._began,
-            self._engine.waited_seconds,
+            (self._ended or perf_counter()) - self._began,
+            self.account.waited_seconds(),
             self._options.thread_count(),
-            stages,
+            self.account.stages(),
             self._runner.report.rows(),
+            self._first,
         )
 
     def close(self) -> None:
         """Ends the iteration and its threads. Nothing happens the second time."""
         self._closed = True
+        self._ended = self._ended or perf_counter()
         if self._engine is not None:
             self._engine.close()
         self._elements = iter(())

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from wellfed import _native
 from wellfed.feed import plan
+from wellfed.feed.account import Part
 from wellfed.feed.guard import ErrorReport, Guarded
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
 from wellfed.feed.order import ENDLESS, Order, Positions, order_of
 from wellfed.feed.records import MAX_FREE_BYTES
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
-from wellfed.feed.stats import Meter, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wellfed.feed.account import Meter
     from wellfed.feed.context import RunContext
     from wellfed.feed.readers import Reader
-    from wellfed.feed.stats import StageStats
     from wellfed.feed.unit import Unit
 
 
@@ -37,9 +37,7 @@ class _Read:
         return self.reader.count(stop)
 
     def make(self, positions: Positions) -> Unit:
-        began = perf_counter()
-        unit = self.reader.read(positions)
-        self.meter.add(len(positions), since(began))
+        unit = self.meter.run(lambda: self.reader.read(positions))
         return replace(unit, source=self.number) if self.number else unit
 
 
@@ -59,12 +57,9 @@ class _Through:
     def make(self, positions: Positions) -> Unit:
         began = perf_counter()
         below = self.order.resolve(positions)
-        resolved = perf_counter()
+        self.meter.took(began)
         unit = self.source.make(below)
-        made = perf_counter()
-        unit = STAGES[type(self.node)](self.node, unit, positions, self.context)
-        self.meter.add(len(positions), resolved - began + since(made))
-        return unit
+        return self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
 
 
 class Pipeline:
@@ -76,9 +71,9 @@ class Pipeline:
         readers: Mapping[plan.Source, Reader],
         context: RunContext,
         report: ErrorReport | None = None,
+        part: Part | None = None,
     ) -> None:
-        self._context, self._report = context, report
-        self._meters: list[Meter] = []
+        self._context, self._report, self._part = context, report, part or Part()
         self._pool = _native.LeasePool(MAX_FREE_BYTES)
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
@@ -113,25 +108,14 @@ class Pipeline:
                 return Zipped(below)
             case plan.Records() | plan.Arrays() | plan.Range() | plan.Generator():
                 self._readers.append(self._of_source[node])
-                return _Read(self._readers[-1], len(self._readers) - 1, self._meter("read", node))
+                return _Read(self._readers[-1], len(self._readers) - 1, self._part.meter(depth, node))
         if isinstance(node, plan.Sequential):
             raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
         order = order_of(node, below[0], depth, self._context)
         stage = StageContext(
             order, seed_of(depth, self._context.seed), self.locate, lambda: self._cancelled, self._pool
         )
-        return _Through(node, below[0], order, stage, self._meter("", node))
-
-    def _meter(self, name: str, node: plan.Node) -> Meter:
-        function = getattr(node, "function", None)
-        called = getattr(function, "__qualname__", type(function).__name__)
-        verb = name or type(node).__name__.lower()
-        self._meters.append(Meter(f"{verb}({called})" if function is not None else verb))
-        return self._meters[-1]
-
-    def stages(self) -> tuple[StageStats, ...]:
-        """What each step took so far, in the order in which rows meet them."""
-        return tuple(meter.stats() for meter in self._meters)
+        return _Through(node, below[0], order, stage, self._part.meter(depth, node))
 
     def cancel(self) -> None:
         """Gives up units that are being made, at the next call of a user's function."""

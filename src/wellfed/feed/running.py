@@ -16,6 +16,7 @@ from wellfed.feed.streams import Streams, StreamWork
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
@@ -29,27 +30,25 @@ class Runner:
 
     Attributes:
       report: The rows that were replaced.
-      pipelines: The last pipelines that were started.
     """
 
-    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions) -> None:
-        self._readers, self._options = readers, options
+    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions, account: Account) -> None:
+        self._readers, self._options, self._account = readers, options, account
         self.report = ErrorReport(options.max_errors)
-        self.pipelines: list[Pipeline] = []  # For their accounts of time; a stream may run several.
 
     def start(self, node: plan.Node, context: RunContext, position: int) -> Engine:
         """An engine that makes the elements of `node` from `position` on."""
         if plan.is_addressable(node):
-            return self._addressable(node, context, position)
-        elements = Streams(node, self._elements).open(node, context)
+            return self._addressable(node, context, position, self._account.part(0))
+        elements = Streams(node, self._elements, self._account).open(node, context)
         work = StreamWork(elements, position)
         size = UnitSize(self._options.unit_bytes(_STREAM_WINDOW))
-        return Engine(work.work, work.available, position, threads=1, window=_STREAM_WINDOW, size=size)
+        gauge = self._account.stream().gauge
+        return Engine(work.work, work.available, position, threads=1, window=_STREAM_WINDOW, size=size, gauge=gauge)
 
-    def _addressable(self, node: plan.Node, context: RunContext, position: int) -> Engine:
+    def _addressable(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Engine:
         report = self.report if self._options.on_error == "replace" else None
-        pipeline = Pipeline(node, self._readers, context, report)
-        self.pipelines = [*self.pipelines[-1:], pipeline]
+        pipeline = Pipeline(node, self._readers, context, report, part)
         threads = self._options.thread_count()
         window = 2 * threads
         return Engine(
@@ -61,10 +60,11 @@ class Runner:
             size=UnitSize(self._options.unit_bytes(window)),
             at_end=pipeline.settle,
             at_close=pipeline.cancel,
+            gauge=part.gauge,
         )
 
-    def _elements(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:
-        engine = self._addressable(node, context, 0)
+    def _elements(self, node: plan.Node, context: RunContext, part: Part) -> Iterator[Tree]:
+        engine = self._addressable(node, context, 0, part)
         try:
             yield from elements_of(engine)
         finally:

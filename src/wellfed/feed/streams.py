@@ -22,6 +22,7 @@ from wellfed.feed.unit import Unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
 
 
@@ -47,21 +48,31 @@ class Streams:
 
     Args:
       node: The plan.
-      addressable: Gives the elements of an addressable node in a run.
+      addressable: Gives the elements of an addressable node in a run, and counts in the part.
+      account: Where each verb's elements and time are counted.
     """
 
-    def __init__(self, node: plan.Node, addressable: Callable[[plan.Node, RunContext], Iterator[Tree]]) -> None:
-        self._addressable = addressable
+    def __init__(
+        self,
+        node: plan.Node,
+        addressable: Callable[[plan.Node, RunContext, Part], Iterator[Tree]],
+        account: Account,
+    ) -> None:
+        self._addressable, self._account = addressable, account
         self._numbers = {id(step): number for number, step in enumerate(plan.walk(node))}
 
-    def open(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:  # noqa: PLR0911 -- one a kind of node.
-        """The elements of `node` in the epoch of `context`.
+    def open(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:
+        """The elements of `node` in the epoch of `context`, counted.
 
         Raises:
           PlanError: A verb needs rows by number, and a verb before it lost them.
         """
+        below = [self._numbers[id(source)] for source in plan.below(node)]
+        return self._account.flow(self._numbers[id(node)], node, below, self._open(node, context))
+
+    def _open(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:  # noqa: PLR0911 -- one a kind of node.
         if plan.is_addressable(node):
-            return self._addressable(node, context)
+            return self._addressable(node, context, self._account.part(self._numbers[id(node)]))
         if isinstance(node, plan.Generator):
             return _generate(node)
         if isinstance(node, plan.Repeat):
