@@ -3,8 +3,8 @@
     make curves
     python benchmarks/curves.py --most 6      # up to 10^6 records only
 
-Each size is written, indexed, measured and removed again; 10^8 records take 4.4 GB meanwhile. A measurement is a process
-of its own that has read a small file before, so that imports are outside; the median of several counts.
+Each size is written, indexed, measured and removed again; 10^8 records take 5.4 GB meanwhile. A measurement is a
+process of its own that has read a small file before, so that imports are outside; the median of several counts.
 """
 
 from __future__ import annotations

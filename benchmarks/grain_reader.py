@@ -1,8 +1,8 @@
 """Grain with ArrayRecord: its own format, which it reads at random, and its own exact shuffle.
 
 Grain parses no Examples by itself, so its records are what is cheapest for it: the features' bytes, one after another,
-taken apart by NumPy. Row numbers are shuffled and batched, and each batch of records is read by one call: `MapDataset`
-would ask for one record after another, which costs a change of threads each, and was 150 times slower on a busy machine.
+taken apart by NumPy. Row numbers are shuffled and batched, and each batch of records is read by one call:
+`MapDataset` would ask for one record after another: a change of threads each, and 150 times slower on a busy machine.
 """
 
 from __future__ import annotations
