@@ -81,6 +81,10 @@ def _none_available(stop: int) -> int:
     return 0
 
 
+class _FeedThread(threading.Thread):
+    """A thread of an engine, so that others are told from it."""
+
+
 class Engine:
     """Makes units of `work` over positions from `start` on.
 
@@ -125,7 +129,7 @@ class Engine:
         for _ in range(window):
             self._room.put(True)
         self._threads = [
-            threading.Thread(target=self._run, name=f"wellfed-feed-{number}", daemon=True) for number in range(threads)
+            _FeedThread(target=self._run, name=f"wellfed-feed-{number}", daemon=True) for number in range(threads)
         ]
         for thread in self._threads:
             thread.start()
@@ -166,13 +170,28 @@ class Engine:
         self._taken += 1
         self._room.put(True)
 
-    def close(self) -> None:
-        """Ends the threads and waits for them; units not taken are dropped."""
+    def collected(self) -> None:
+        """Closes, where the iterator that held the engine was collected: in any thread, in the midst of anything.
+
+        A thread of a feed does not wait there: those that it would wait for may need the unit that it is making, as an
+        engine over another one does. They end by themselves.
+        """
+        if isinstance(threading.current_thread(), _FeedThread):
+            self.stop()
+        else:
+            self.close()
+
+    def stop(self) -> None:
+        """Tells the threads to end."""
         self.stopped = True
         self._at_close()
         for _ in self._threads:
             self._room.put(False)
         self._made.put(None)
+
+    def close(self) -> None:
+        """Ends the threads and waits for them; units not taken are dropped."""
+        self.stop()
         if threading.current_thread() in self._threads:  # Collected there: the others end by themselves.
             return
         for thread in self._threads:

@@ -111,7 +111,7 @@ class DatasetIterator(Iterator[Tree]):
         self._began = perf_counter()
         self._runner = Runner(self._readers.open(), self._options, self.account)
         self._engine = self._runner.start(self._node, self._context, self._position)
-        weakref.finalize(self, self._engine.close)
+        weakref.finalize(self, self._engine.collected)
         return elements_of(self._engine)
 
     def state_dict(self) -> dict[str, Any]:
