@@ -188,6 +188,17 @@ def test_the_account_stands_still_once_the_iterator_is_closed():
     assert iterator.stats().seconds == iterator.stats().seconds
 
 
+def test_what_was_delivered_before_a_resume_does_not_count():
+    dataset = numbers().batch(10)
+    iterator = dataset.epoch(0)
+    iterator.load_state_dict(iterator.state_dict() | {"position": 60})
+    next(iterator)
+    stats = iterator.stats()
+    iterator.close()
+
+    assert stats.elements == 1
+
+
 def test_the_time_to_the_first_element_is_part_of_the_whole(records):
     stats = wf.profile(wf.TFRecordDataset(records, SPEC).shuffle(seed=0).batch(10)).stats
 
@@ -206,8 +217,20 @@ def test_a_queue_is_as_full_as_it_was_found_on_average():
 # --- The sentence --------------------------------------------------
 
 
+def test_replaced_rows_of_all_epochs_are_told():
+    def fail_at_7(element):
+        if element["x"] == 7:
+            raise ValueError("no seven")
+        return element
+
+    dataset = numbers(20).map(fail_at_7).with_options(on_error="replace").batch(10)
+    found = wf.profile(dataset, steps=4)
+
+    assert [row.epoch for row in found.stats.replaced] == [0, 1]
+
+
 def stats(waited, *stages, first=0.1, consumer=None):
-    return FeedStats(600, 10.0, waited, 2, stages, (), first, consumer)
+    return FeedStats(600, 10.0, waited, 2, stages, first_seconds=first, consumer_seconds=consumer)
 
 
 DECODE = StageStats(

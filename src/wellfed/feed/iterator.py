@@ -73,7 +73,7 @@ class DatasetIterator(Iterator[Tree]):
     ) -> None:
         self._node, self._readers, self._context, self._options = node, readers, context, options
         self._counter = counter
-        self._position = 0
+        self._position = self._from = 0
         self._engine: Engine | None = None
         self._elements: Iterator[Tree] | None = None
         self._runner: Runner | None = None
@@ -108,7 +108,7 @@ class DatasetIterator(Iterator[Tree]):
     def _start(self) -> Iterator[Tree]:
         if self._closed:
             return iter(())
-        self._began = perf_counter()
+        self._began, self._from = perf_counter(), self._position
         self._runner = Runner(self._readers.open(), self._options, self.account)
         self._engine = self._runner.start(self._node, self._context, self._position)
         weakref.finalize(self, self._engine.collected)
@@ -164,15 +164,15 @@ class DatasetIterator(Iterator[Tree]):
         `str()` of it is one sentence that names what limits.
         """
         if self._runner is None:
-            return FeedStats(self._position, 0.0, 0.0)
+            return FeedStats(0, 0.0, 0.0)
         return FeedStats(
-            self._position,
+            self._position - self._from,
             (self._ended or perf_counter()) - self._began,
             self.account.waited_seconds(),
             self._options.thread_count(),
             self.account.stages(),
             self._runner.report.rows(),
-            self._first,
+            first_seconds=self._first,
         )
 
     def close(self) -> None:

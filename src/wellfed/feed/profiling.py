@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from wellfed.example import infer_spec, scan_features
 from wellfed.feed import plan
 from wellfed.feed.account import Account
 from wellfed.feed.open import open as open_dataset
-from wellfed.feed.stats import FeedStats, StageStats
+from wellfed.feed.stats import FeedStats, ReplacedRow, StageStats
 from wellfed.feed.trace import Trace
 from wellfed.image import Resize
 from wellfed.io import TFRecordReader
@@ -127,7 +127,8 @@ class _Run:
         self._seconds = seconds
         self._elements, self._in_epoch = 0, 1
         self._consumer_seconds = self._first_seconds = 0.0
-        self._threads = 0
+        self._replaced: tuple[ReplacedRow, ...] = ()
+        self._last = FeedStats(0, 0.0, 0.0)
         self._began = perf_counter()
         self._ended = self._began
 
@@ -153,7 +154,8 @@ class _Run:
                 break
         self._ended = perf_counter()
         stats = iterator.stats()
-        self._threads = stats.threads
+        self._replaced += stats.replaced
+        self._last = stats
         self._first_seconds = self._first_seconds or stats.first_seconds
 
     def _step(self, element: Any) -> None:
@@ -167,15 +169,13 @@ class _Run:
 
     def result(self, epochs: int) -> Profile:
         """The account of all epochs."""
-        stats = FeedStats(
-            self._elements,
-            self._ended - self._began,
-            self._account.waited_seconds(),
-            self._threads,
-            self._account.stages(),
-            (),
-            self._first_seconds,
-            self._consumer_seconds,
+        stats = replace(
+            self._last,
+            elements=self._elements,
+            seconds=self._ended - self._began,
+            replaced=self._replaced,
+            first_seconds=self._first_seconds,
+            consumer_seconds=self._consumer_seconds,
         )
         assert self._account.trace is not None
         return Profile(stats, epochs, self._account.trace)
