@@ -32,7 +32,7 @@ import wellfed as wf
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PATIENCE_S = 120
+PATIENCE_S, SETTLE_S = 120, 5
 RECORDS = 5000
 FEATURES = {"x": wf.FixedLenFeature([], np.int64)}
 # How much more there may be at the end. An allocator's ups and downs stay below 64 MB; a leaked unit a round does not.
@@ -61,8 +61,11 @@ class Footprint:
 
     @classmethod
     def now(cls, folder: Path) -> Footprint:
-        """Measures this process, after a garbage collection."""
+        """Measures this process, after a garbage collection and the end of threads that are about to end."""
         gc.collect()
+        for thread in threading.enumerate():
+            if thread.name.startswith("wellfed"):  # A feed that was collected in a feed's thread is not waited for there.
+                thread.join(SETTLE_S)
         facts = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines())
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
         tasks = Path("/proc/self/task").iterdir()
