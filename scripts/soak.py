@@ -64,7 +64,7 @@ class Footprint:
         """Measures this process, after a garbage collection and the end of threads that are about to end."""
         gc.collect()
         for thread in threading.enumerate():
-            if thread.name.startswith("wellfed"):  # A feed that was collected in a feed's thread is not waited for there.
+            if thread.name.startswith("wellfed"):  # Nobody waited for it where it was collected in another such thread.
                 thread.join(SETTLE_S)
         facts = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines())
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
