@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from wellfed.feed import plan
 from wellfed.feed.engine import UnitSize
 from wellfed.feed.order import Positions
 from wellfed.feed.pipeline import Through
-from wellfed.feed.stats import since
 from wellfed.feed.tree import map_trees, stack
 from wellfed.feed.unit import Unit, sources_of
 
@@ -165,13 +163,14 @@ class Parts:
             yield self._join(held)
 
     def _join(self, parts: list[Unit]) -> Unit:
-        began = perf_counter()
+        return self._batch.meter.run(lambda: self._joined(parts))
+
+    def _joined(self, parts: list[Unit]) -> Unit:
         with self._lock:
             memory = self._memories.pop((parts[0].cut_at or 0) // self.size, None)
         array = None if memory is None else memory.array
         columns = map_trees(lambda pieces: _joined(pieces, array), [part.as_columns() for part in parts])
         rows = np.concatenate([part.rows for part in parts])
-        self._batch.meter.add(1, since(began))
         return Unit(columns, None, rows, sources_of(parts), np.array([0, len(rows)], np.int64))
 
 

@@ -7,21 +7,21 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
+from wellfed.feed.account import Part
 from wellfed.feed.guard import ErrorReport, Guarded
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
 from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded, order_of
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
-from wellfed.feed.stats import Meter, since
 from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wellfed.feed.account import Meter
     from wellfed.feed.context import RunContext
     from wellfed.feed.readers import Reader
-    from wellfed.feed.stats import StageStats
     from wellfed.feed.unit import Unit
 
 
@@ -37,9 +37,7 @@ class _Read:
         return self.reader.count(stop)
 
     def make(self, positions: Positions) -> Unit:
-        began = perf_counter()
-        unit = self.reader.read(positions)
-        self.meter.add(len(positions), since(began))
+        unit = self.meter.run(lambda: self.reader.read(positions))
         return replace(unit, source=self.number) if self.number else unit
 
     def trace(self, positions: Positions) -> tuple[int, int]:
@@ -81,12 +79,9 @@ class Through:
         """See `Operator`."""
         began = perf_counter()
         below = self.order.resolve(positions)
-        resolved = perf_counter()
+        self.meter.took(began)
         unit = self.source.make(below)
-        made = perf_counter()
-        unit = STAGES[type(self.node)](self.node, unit, positions, self.context)
-        self.meter.add(len(positions), resolved - began + since(made))
-        return unit
+        return self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
 
     def trace(self, positions: Positions) -> tuple[int, int]:
         """See `Operator`."""
@@ -106,9 +101,9 @@ class Pipeline:
         readers: Mapping[plan.Source, Reader],
         context: RunContext,
         report: ErrorReport | None = None,
+        part: Part | None = None,
     ) -> None:
-        self._context, self._report = context, report
-        self._meters: list[Meter] = []
+        self._context, self._report, self._part = context, report, part or Part()
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0
@@ -139,7 +134,7 @@ class Pipeline:
                 return Zipped(below)
             case plan.Records() | plan.Arrays() | plan.Range() | plan.Generator():
                 self._readers.append(self._of_source[node])
-                return _Read(self._readers[-1], len(self._readers) - 1, self._meter("read", node))
+                return _Read(self._readers[-1], len(self._readers) - 1, self._part.meter(depth, node))
         if isinstance(node, plan.Sequential):
             raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
         order = order_of(node, below[0], depth, self._context)
@@ -151,7 +146,7 @@ class Pipeline:
             pool(),
             self._workers_of(node),
         )
-        through = Through(node, below[0], order, stage, self._meter("", node))
+        through = Through(node, below[0], order, stage, self._part.meter(depth, node))
         stage.anchor = through.anchor
         return through
 
@@ -161,21 +156,10 @@ class Pipeline:
         self._workers.append(Workers(node.function, node.processes))
         return self._workers[-1]
 
-    def _meter(self, name: str, node: plan.Node) -> Meter:
-        function = getattr(node, "function", None)
-        called = getattr(function, "__qualname__", type(function).__name__)
-        verb = name or type(node).__name__.lower()
-        self._meters.append(Meter(f"{verb}({called})" if function is not None else verb))
-        return self._meters[-1]
-
     @property
     def epoch(self) -> int:
         """The epoch that is made."""
         return self._context.epoch
-
-    def stages(self) -> tuple[StageStats, ...]:
-        """What each step took so far, in the order in which rows meet them."""
-        return tuple(meter.stats() for meter in self._meters)
 
     def cancel(self) -> None:
         """Gives up units that are being made, at the next call of a user's function, and ends processes."""

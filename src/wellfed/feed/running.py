@@ -25,6 +25,7 @@ from wellfed.feed.usable import usable_cores
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
     from wellfed.feed.cursors import Cursor, Stream
     from wellfed.feed.options import FeedOptions
@@ -42,14 +43,12 @@ class Runner:
 
     Attributes:
       report: The rows that were replaced.
-      pipelines: The last pipelines that were started.
       parts: What puts batches together whose parts the engine makes; None where it makes whole ones.
     """
 
-    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions) -> None:
-        self._readers, self._options = readers, options
+    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions, account: Account) -> None:
+        self._readers, self._options, self._account = readers, options, account
         self.report = ErrorReport(options.max_errors)
-        self.pipelines: list[Pipeline] = []  # For their accounts of time; a stream may run several.
         self.parts: Parts | None = None
         self._runs = _Runs()
         self._stream: StreamWork | None = None
@@ -57,9 +56,9 @@ class Runner:
     def start(self, node: plan.Node, context: RunContext, position: int, cursor: Cursor = None) -> Engine:
         """An engine that makes the elements of `node` from `position` on; `cursor` is where its stream stood there."""
         if plan.is_addressable(node):
-            return self._addressable(node, context, position, may_cut=True)
+            return self._addressable(node, context, position, self._account.part(0), may_cut=True)
         begin, below = cursor or (0, None)
-        elements = Streams(node, weakref.proxy(self)).open(node, context, below)
+        elements = Streams(node, weakref.proxy(self), self._account).open(node, context, below)
         every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
         work = self._stream = StreamWork(
             elements, position, skip=position - begin, cursor=below, window=_STREAM_WINDOW, every=every
@@ -74,6 +73,7 @@ class Runner:
             size=size,
             stall_seconds=self._options.stall_seconds or None,
             at_close=self._runs.stop,
+            gauge=self._account.stream().gauge,
         )
 
     def cursor_at(self, position: int) -> Cursor:
@@ -81,11 +81,17 @@ class Runner:
         return None if self._stream is None else self._stream.cursor_at(position)
 
     def _addressable(
-        self, node: plan.Node, context: RunContext, position: int, few: bool = False, may_cut: bool = False
+        self,
+        node: plan.Node,
+        context: RunContext,
+        position: int,
+        part: Part,
+        *,
+        few: bool = False,
+        may_cut: bool = False,
     ) -> Engine:
         report = self.report if self._options.on_error == "replace" and not context.ignoring else None
-        pipeline = Pipeline(node, self._readers, context, report)
-        self.pipelines = [*self.pipelines[-1:], pipeline]
+        pipeline = Pipeline(node, self._readers, context, report, part)
         threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
         work, available = pipeline.work, pipeline.available
         window = threads if few else 2 * threads
@@ -112,16 +118,17 @@ class Runner:
             stall_seconds=self._options.stall_seconds or None,
             at_end=pipeline.settle,
             at_close=pipeline.cancel,
+            gauge=part.gauge,
         )
 
-    def elements(self, node: plan.Node, context: RunContext, position: int, few: bool) -> Stream:
+    def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
         """See `Below`."""
-        engine = self._addressable(node, context, position, few)
+        engine = self._addressable(node, context, position, part, few=few)
         return self._owned(_Run(engine, position, _each(self._told(engine, position, context))))
 
-    def columns(self, node: plan.Node, context: RunContext, position: int) -> Stream:
+    def columns(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Stream:
         """See `Below`."""
-        engine = self._addressable(node, context, position)
+        engine = self._addressable(node, context, position, part)
         return self._owned(_Run(engine, position, _chunks(self._told(engine, position, context))))
 
     def _owned(self, run: _Run) -> _Run:
@@ -169,7 +176,7 @@ class _Run(Iterator[Tree]):
     def __init__(self, engine: Engine, position: int, pieces: Iterator[tuple[int, Tree]]) -> None:
         self._engine, self._position, self._pieces = engine, position, pieces
         self._ended = False
-        weakref.finalize(self, engine.close)
+        weakref.finalize(self, engine.collected)
 
     def __iter__(self) -> Iterator[Tree]:
         for position, piece in self._pieces:
