@@ -48,7 +48,7 @@ _ROOMS = {
     "sources": (),
     "summary": (),
     "packing": ("pack",),
-    "feed": ("TFRecordDataset", "choose_from_datasets", "from_arrays", "open", "sample_from_datasets"),
+    "feed": ("TFRecordDataset", "choose_from_datasets", "from_arrays", "open", "profile", "sample_from_datasets"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

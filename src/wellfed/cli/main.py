@@ -102,6 +102,7 @@ def sentence(error: BaseException) -> str:
         "schema": ("wellfed.cli.schema", "Show which features the records hold."),
         "verify": ("wellfed.cli.verify", "Check every record and say where the damage is."),
         "index": ("wellfed.cli.index", "Write the indexes that make records addressable."),
+        "bench": ("wellfed.cli.bench", "Show how fast records are fed, and what limits it."),
     },
 )
 @click.version_option(sys.modules["wellfed"].__version__, message="wellfed %(version)s")

@@ -12,6 +12,7 @@ from wellfed.feed.open import (
     range,  # noqa: A004 -- tf.data's name.
     sample_from_datasets,
 )
+from wellfed.feed.profiling import Profile, open_to_profile, profile
 from wellfed.feed.specs import RaggedTensorSpec, TensorSpec
 from wellfed.feed.stages import row_seeds
 from wellfed.feed.stats import FeedStats, ReplacedRow, SkippedRow, StageStats
@@ -22,6 +23,7 @@ __all__ = [
     "Dataset",
     "DatasetIterator",
     "FeedStats",
+    "Profile",
     "RaggedTensorSpec",
     "ReplacedRow",
     "SkippedRow",
@@ -33,6 +35,8 @@ __all__ = [
     "from_generator",
     "list_files",
     "open",
+    "open_to_profile",
+    "profile",
     "range",
     "row_seeds",
     "sample_from_datasets",

@@ -50,7 +50,7 @@ class Dataset(Verbs, SequentialVerbs):
     def __init__(self, node: plan.Node, readers: Readers, options: FeedOptions | None = None) -> None:
         self._node, self._readers = node, readers
         self._options = options or FeedOptions()
-        self._seed: int | None = None
+        self._seeds: dict[str, int] = {}  # The seed of every run, once it is drawn.
         self._epochs = EpochCounter()
 
     def with_options(
@@ -202,9 +202,9 @@ class Dataset(Verbs, SequentialVerbs):
                 "give the same seed to all: shuffle(seed=0)",
             )
         given = [step.seed for step in steps if isinstance(step, plan.Shuffle) and step.seed is not None]
-        if self._seed is None:
-            self._seed = given[0] if given else draw_seed()
-        return RunContext(self._seed, epoch, rank, size)
+        # One step, so that threads that start at a time agree.
+        seed = self._seeds.setdefault("run", given[0] if given else draw_seed())
+        return RunContext(seed, epoch, rank, size)
 
     def __repr__(self) -> str:
         names = [type(step).__name__ for step in list(plan.walk(self._node))]

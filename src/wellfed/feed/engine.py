@@ -23,6 +23,7 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
 from wellfed.errors import WellfedError
+from wellfed.feed.account import Gauge
 from wellfed.feed.calls import Cancelled
 from wellfed.feed.unit import Unit
 from wellfed.feed.watch import Activity, warn
@@ -82,6 +83,10 @@ def _none_available(stop: int) -> int:
     return 0
 
 
+class _FeedThread(threading.Thread):
+    """A thread of an engine, so that others are told from it."""
+
+
 class Engine:
     """Makes units of `work` over positions from `start` on.
 
@@ -95,9 +100,7 @@ class Engine:
       stall_seconds: Log who waits for whom once the consumer has waited for so long. [s] None: never.
       at_end: Called once, by the thread that finds nothing left to claim.
       at_close: Called by `close`, before it waits for the threads.
-
-    Attributes:
-      waited_seconds: How long `take` waited for units. [s]
+      gauge: Told what the threads and the consumer wait for.
 
     Thread-safety: `take` belongs to one consumer; `close` may be called from anywhere, more than once.
     """
@@ -114,6 +117,7 @@ class Engine:
         stall_seconds: float | None = None,
         at_end: Callable[[], None] = _nothing,
         at_close: Callable[[], None] = _nothing,
+        gauge: Gauge | None = None,
     ) -> None:
         self._work, self._available, self._size, self._pace = work, available, size, pace
         self._stall_seconds = stall_seconds
@@ -122,7 +126,9 @@ class Engine:
         self._doing: dict[threading.Thread, Activity] = {}
         self._at_end, self._at_close = at_end, at_close
         self.stopped = False
-        self.waited_seconds = self._waited = 0.0
+        self._waited = 0.0
+        self._gauge = Gauge() if gauge is None else gauge
+        self._gauge.threads, self._gauge.window = threads, pace.ahead.units
         self._claim_lock = threading.Lock()  # Guards the three below.
         self._position, self._claimed, self._ended = start, 0, False
         self._room: SimpleQueue[bool] = SimpleQueue()  # False: end.
@@ -136,7 +142,7 @@ class Engine:
 
     def _add_thread(self) -> None:
         name = f"wellfed-feed-{len(self._threads)}"
-        thread = threading.Thread(target=self._run, name=name, daemon=True)
+        thread = _FeedThread(target=self._run, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
         if self.stopped:  # Meanwhile, by someone who did not know of it.
@@ -165,6 +171,7 @@ class Engine:
 
     def _next_result(self) -> _Result | None:
         self._waited = 0.0
+        self._gauge.found(len(self._ready) + self._made.qsize())
         if self._taken not in self._ready:
             began = perf_counter()
             while self._taken not in self._ready:
@@ -174,7 +181,7 @@ class Engine:
                 if result is not None:
                     self._ready[result.number] = result
             self._waited = perf_counter() - began
-            self.waited_seconds += self._waited
+            self._gauge.waited(began)
         return self._ready[self._taken]
 
     def _next_made(self, began: float) -> _Result | None:
@@ -197,10 +204,22 @@ class Engine:
             self._was_full = False
         for _ in range(tokens):
             self._room.put(True)
+        self._gauge.window, self._gauge.threads = self._pace.ahead.units, self._gauge.threads + change
         for _ in range(change):
             self._add_thread()
         for _ in range(-change):
             self._room.put(False)  # One thread ends.
+
+    def collected(self) -> None:
+        """Closes, where the iterator that held the engine was collected: in any thread, in the midst of anything.
+
+        A thread of a feed does not wait there: those that it would wait for may need the unit that it is making, as an
+        engine over another one does. They end by themselves.
+        """
+        if isinstance(threading.current_thread(), _FeedThread):
+            self.stop()
+        else:
+            self.close()
 
     def stop(self) -> None:
         """Tells the threads to end, and whoever waits in `take`."""
@@ -232,14 +251,16 @@ class Engine:
     def _run(self) -> None:
         thread = threading.current_thread()
         self._doing[thread] = Activity(-1, "waits for room", monotonic())
-        while self._enter() and not self.stopped:
+        while self._gauge.wait_for_room(self._enter) and not self.stopped:
             self._doing[thread] = Activity(-1, "looks for the next elements, or waits for one that does", monotonic())
-            claim = self._claim()
+            claim = self._gauge.wait_for_input(self._claim)
             if claim is None:
                 break
             result, start, stop = claim
             self._doing[thread] = Activity(result.number, f"makes elements {start} to {stop - 1}", monotonic())
+            began = perf_counter()
             self._make(start, stop, result)
+            self._gauge.made(began, stop - start)
             self._made.put(result)
             self._doing[thread] = Activity(-1, "waits for room", monotonic())
         del self._doing[thread]

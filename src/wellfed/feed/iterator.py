@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
+from wellfed.feed.account import Account
 from wellfed.feed.elastic import consumed, last_shard, sharing
 from wellfed.feed.generated import can_go_on
 from wellfed.feed.running import Runner, elements_of
@@ -62,6 +63,9 @@ class DatasetIterator(Iterator[Tree]):
       >>> iterator = iter(numbers)
       >>> int(next(iterator)), iterator.state_dict()["position"]
       (0, 1)
+
+    Attributes:
+      account: Where time is counted; may be exchanged before the first element.
     """
 
     def __init__(
@@ -74,12 +78,13 @@ class DatasetIterator(Iterator[Tree]):
     ) -> None:
         self._node, self._readers, self._context, self._options = node, readers, context, options
         self._counter = counter
-        self._position = 0
+        self._position = self._from = 0
         self._cursor: Any = None  # Where a stream stood at the position from which this iterator began.
         self._engine: Engine | None = None
         self._elements: Iterator[Tree] | None = None
         self._runner: Runner | None = None
-        self._began = 0.0
+        self._began = self._first = self._ended = 0.0
+        self.account = Account()
         self._closed = False
         self._forks = _forks
 
@@ -105,16 +110,18 @@ class DatasetIterator(Iterator[Tree]):
             self._close(INTERRUPT_PATIENCE)
             raise
         self._position += 1
+        if not self._first:
+            self._first = perf_counter() - self._began
         return element
 
     def _start(self) -> Iterator[Tree]:
         if self._closed:
             return iter(())
-        self._began = perf_counter()
-        self._runner = Runner(self._readers.open(), self._options)
+        self._began, self._from = perf_counter(), self._position
+        self._runner = Runner(self._readers.open(), self._options, self.account)
         self._engine = self._runner.start(self._node, self._context, self._position, self._cursor)
-        weakref.finalize(self, self._engine.close)
-        return elements_of(self._engine)
+        weakref.finalize(self, self._engine.collected)
+        return elements_of(self._engine, self._runner.parts)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this iteration stands: a few integers and fingerprints, ready for JSON.
@@ -194,17 +201,17 @@ class DatasetIterator(Iterator[Tree]):
 
         `str()` of it is one sentence that names what limits.
         """
-        if self._engine is None or self._runner is None:
-            return FeedStats(self._position, 0.0, 0.0)
-        stages = self._runner.pipelines[-1].stages() if self._runner.pipelines else ()
+        if self._runner is None:
+            return FeedStats(0, 0.0, 0.0)
         return FeedStats(
-            self._position,
-            perf_counter() - self._began,
-            self._engine.waited_seconds,
+            self._position - self._from,
+            (self._ended or perf_counter()) - self._began,
+            self.account.waited_seconds(),
             self._options.thread_count(),
-            stages,
+            self.account.stages(),
             self._runner.report.rows(),
             self._runner.report.skipped(),
+            first_seconds=self._first,
         )
 
     def close(self) -> None:
@@ -213,6 +220,7 @@ class DatasetIterator(Iterator[Tree]):
 
     def _close(self, patience: float | None) -> None:
         self._closed = True
+        self._ended = self._ended or perf_counter()
         if self._engine is not None:
             self._engine.close(patience)
         if self._runner is not None:

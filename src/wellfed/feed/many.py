@@ -14,7 +14,7 @@ import numpy as np
 
 from wellfed.feed.order import ENDLESS, Countable, Positions, length_of
 from wellfed.feed.tree import concat_rows, map_tree, map_trees
-from wellfed.feed.unit import Unit
+from wellfed.feed.unit import Unit, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +176,7 @@ def join(sources: Sequence[Operator], which: NDArray[np.int64], at: UInt64s, epo
         return _join_batches(parts, order)
     columns = map_trees(concat_rows, [part.as_columns() for part in parts])
     rows = np.concatenate([part.rows for part in parts])[order]
-    return Unit(map_tree(lambda column: column[order], columns), None, rows, _sources(parts)[order])
+    return Unit(map_tree(lambda column: column[order], columns), None, rows, sources_of(parts)[order])
 
 
 def _join_batches(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
@@ -186,11 +186,7 @@ def _join_batches(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
     sizes = np.diff(ends, prepend=0)
     of_rows = np.concatenate([np.arange(ends[i] - sizes[i], ends[i]) for i in order])
     splits = np.concatenate([[0], np.cumsum(sizes[order])])
-    return Unit(None, [elements[i] for i in order], rows[of_rows], _sources(parts)[of_rows], splits)
-
-
-def _sources(parts: list[Unit]) -> NDArray[np.int64]:
-    return np.concatenate([np.broadcast_to(np.asarray(part.source, np.int64), len(part.rows)) for part in parts])
+    return Unit(None, [elements[i] for i in order], rows[of_rows], sources_of(parts)[of_rows], splits)
 
 
 def _run(rows: UInt64s) -> range | UInt64s:

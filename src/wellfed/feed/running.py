@@ -14,6 +14,7 @@ from wellfed.feed import plan
 from wellfed.feed.calls import Cancelled
 from wellfed.feed.engine import Engine, UnitSize
 from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches
+from wellfed.feed.parts import Parts, last_batch
 from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.stream_work import StreamWork
 from wellfed.feed.streams import Streams
@@ -24,6 +25,7 @@ from wellfed.feed.usable import usable_cores
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
     from wellfed.feed.cursors import Cursor, Stream
     from wellfed.feed.options import FeedOptions
@@ -41,22 +43,22 @@ class Runner:
 
     Attributes:
       report: The rows that were replaced.
-      pipelines: The last pipelines that were started.
+      parts: What puts batches together whose parts the engine makes; None where it makes whole ones.
     """
 
-    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions) -> None:
-        self._readers, self._options = readers, options
+    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions, account: Account) -> None:
+        self._readers, self._options, self._account = readers, options, account
         self.report = ErrorReport(options.max_errors)
-        self.pipelines: list[Pipeline] = []  # For their accounts of time; a stream may run several.
+        self.parts: Parts | None = None
         self._runs = _Runs()
         self._stream: StreamWork | None = None
 
     def start(self, node: plan.Node, context: RunContext, position: int, cursor: Cursor = None) -> Engine:
         """An engine that makes the elements of `node` from `position` on; `cursor` is where its stream stood there."""
         if plan.is_addressable(node):
-            return self._addressable(node, context, position)
+            return self._addressable(node, context, position, self._account.part(0), may_cut=True)
         begin, below = cursor or (0, None)
-        elements = Streams(node, weakref.proxy(self)).open(node, context, below)
+        elements = Streams(node, weakref.proxy(self), self._account).open(node, context, below)
         every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
         work = self._stream = StreamWork(
             elements, position, skip=position - begin, cursor=below, window=_STREAM_WINDOW, every=every
@@ -71,42 +73,62 @@ class Runner:
             size=size,
             stall_seconds=self._options.stall_seconds or None,
             at_close=self._runs.stop,
+            gauge=self._account.stream().gauge,
         )
 
     def cursor_at(self, position: int) -> Cursor:
         """Where the stream stands at a position that was just delivered; None where there is no stream."""
         return None if self._stream is None else self._stream.cursor_at(position)
 
-    def _addressable(self, node: plan.Node, context: RunContext, position: int, few: bool = False) -> Engine:
+    def _addressable(
+        self,
+        node: plan.Node,
+        context: RunContext,
+        position: int,
+        part: Part,
+        *,
+        few: bool = False,
+        may_cut: bool = False,
+    ) -> Engine:
         report = self.report if self._options.on_error == "replace" and not context.ignoring else None
-        pipeline = Pipeline(node, self._readers, context, report)
-        self.pipelines = [*self.pipelines[-1:], pipeline]
+        pipeline = Pipeline(node, self._readers, context, report, part)
         threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
+        work, available = pipeline.work, pipeline.available
         window = threads if few else 2 * threads
-        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
+        size = UnitSize(self._options.unit_bytes(window), growth=1 if few else 16)
+        batch = last_batch(pipeline) if may_cut and not context.ignoring else None
+        if context.ignoring:
+            work = LeavingOut(pipeline, context.epoch).work
+        elif batch is not None:
+            parts = self.parts = Parts(pipeline, batch, position)
+            work, available, position = parts.work, parts.available, position * parts.size
+            size = parts.unit_size(size.target_bytes, threads)
+            window *= 2
         count = None
         if self._options.threads is None and not few:
             count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
+        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
         return Engine(
-            LeavingOut(pipeline, context.epoch).work if context.ignoring else pipeline.work,
-            pipeline.available,
+            work,
+            available,
             position,
             threads=threads,
             pace=Pace(ahead, count, usable_cores()),
-            size=UnitSize(self._options.unit_bytes(window), growth=1 if few else 16),
+            size=size,
             stall_seconds=self._options.stall_seconds or None,
             at_end=pipeline.settle,
             at_close=pipeline.cancel,
+            gauge=part.gauge,
         )
 
-    def elements(self, node: plan.Node, context: RunContext, position: int, few: bool) -> Stream:
+    def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
         """See `Below`."""
-        engine = self._addressable(node, context, position, few)
+        engine = self._addressable(node, context, position, part, few=few)
         return self._owned(_Run(engine, position, _each(self._told(engine, position, context))))
 
-    def columns(self, node: plan.Node, context: RunContext, position: int) -> Stream:
+    def columns(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Stream:
         """See `Below`."""
-        engine = self._addressable(node, context, position)
+        engine = self._addressable(node, context, position, part)
         return self._owned(_Run(engine, position, _chunks(self._told(engine, position, context))))
 
     def _owned(self, run: _Run) -> _Run:
@@ -154,7 +176,7 @@ class _Run(Iterator[Tree]):
     def __init__(self, engine: Engine, position: int, pieces: Iterator[tuple[int, Tree]]) -> None:
         self._engine, self._position, self._pieces = engine, position, pieces
         self._ended = False
-        weakref.finalize(self, engine.close)
+        weakref.finalize(self, engine.collected)
 
     def __iter__(self) -> Iterator[Tree]:
         for position, piece in self._pieces:
@@ -211,7 +233,8 @@ def _units(engine: Engine) -> Iterator[Unit]:
             yield units.pop(0)
 
 
-def elements_of(engine: Engine) -> Iterator[Tree]:
-    """The elements of an engine's units, in order."""
-    for unit in _units(engine):
+def elements_of(engine: Engine, parts: Parts | None) -> Iterator[Tree]:
+    """The elements of an engine's units, in order; parts of batches put together."""
+    units = _units(engine)
+    for unit in units if parts is None else parts.whole(units):
         yield from unit

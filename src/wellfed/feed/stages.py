@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -27,8 +27,14 @@ from wellfed.feed.workers import RemoteFailure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wellfed import _native
     from wellfed.feed.workers import Workers
+
+
+class Memory(Protocol):
+    """Where results are put."""
+
+    def take(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """So many bytes: uint8, shape (nbytes,)."""
 
 
 @dataclass
@@ -49,7 +55,7 @@ class StageContext:
     seed: int
     locate: Callable[[int, int], str]
     cancelled: Callable[[], bool] = field(default=lambda: False)
-    pool: _native.LeasePool | None = None
+    pool: Memory | None = None
     workers: Workers | None = None
     anchor: Callable[[Positions], Positions] = field(default=lambda positions: positions)
 

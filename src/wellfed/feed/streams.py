@@ -38,6 +38,7 @@ from wellfed.feed.workers import Workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
 
 _DIGEST_BYTES = 16  # Of elements that are longer: two of 2^40 different ones agree once in 10^14 runs.
@@ -47,10 +48,10 @@ _ENTRY_BYTES = 64  # What a set needs for each. [bytes]
 class Below(Protocol):
     """What streams stand on."""
 
-    def elements(self, node: plan.Node, context: RunContext, position: int, few: bool) -> Stream:
-        """The elements of an addressable node from a position on; `few`: only one or two are wanted."""
+    def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
+        """The elements of an addressable node from a position on, counted; `few`: only one or two are wanted."""
 
-    def columns(self, node: plan.Node, context: RunContext, position: int) -> Stream:
+    def columns(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Stream:
         """The same as columns of any number of rows; its cursor is the position of the next row."""
 
     def own(self, workers: Workers) -> None:
@@ -69,20 +70,26 @@ class Streams:
     Args:
       node: The plan.
       below: Makes what is addressable in it.
+      account: Where each verb's elements and time are counted.
     """
 
-    def __init__(self, node: plan.Node, below: Below) -> None:
-        self._below = below
+    def __init__(self, node: plan.Node, below: Below, account: Account) -> None:
+        self._below, self._account = below, account
         self._numbers = {id(step): number for number, step in enumerate(plan.walk(node))}
 
     def open(self, node: plan.Node, context: RunContext, cursor: Cursor = None, few: bool = False) -> Stream:
-        """The elements of `node` in the epoch of `context`, from a cursor on.
+        """The elements of `node` in the epoch of `context`, from a cursor on, counted.
 
         Raises:
           PlanError: A verb needs rows by number, and a verb before it lost them.
         """
+        below = [self._numbers[id(source)] for source in plan.below(node)]
+        return self._account.flow(self._numbers[id(node)], node, below, self._open(node, context, cursor, few))
+
+    def _open(self, node: plan.Node, context: RunContext, cursor: Cursor, few: bool) -> Stream:
         if plan.is_addressable(node):
-            return self._below.elements(node, context, cursor or 0, few)
+            part = self._account.part(self._numbers[id(node)])
+            return self._below.elements(node, context, cursor or 0, part, few)
         if isinstance(node, plan.Generator):
             return Generated(node.make, cursor)
         if isinstance(node, plan.Repeat):
@@ -127,7 +134,8 @@ class Streams:
         if plan.has_batches(node.source):
             return None
         inside = context.without_errors(node.log_warning)
-        return lambda cursor: self._below.columns(node.source, inside, cursor or 0)
+        part = self._account.part(self._numbers[id(node.source)])
+        return lambda cursor: self._below.columns(node.source, inside, cursor or 0, part)
 
     def _draw(self, node: plan.Draws, context: RunContext, cursor: Cursor) -> Stream:
         sources: tuple[plan.Node, ...] = node.sources

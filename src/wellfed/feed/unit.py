@@ -48,6 +48,7 @@ class Unit:
       source: Which of the plan's sources they come from, or each row: int64 (rows,).
       splits: Where each batch begins and ends among the rows, int64 (batches + 1,); None while elements are rows.
       failures: What was left out.
+      cut_at: The position of the first row where the unit is a part of a batch; see `wellfed.feed.parts`.
     """
 
     columns: Tree | None
@@ -56,6 +57,7 @@ class Unit:
     source: int | NDArray[np.int64] = 0
     splits: NDArray[np.int64] | None = None
     failures: tuple[Failure, ...] = ()
+    cut_at: int | None = None
 
     def __len__(self) -> int:
         if self.splits is not None:
@@ -134,3 +136,8 @@ def _mapping_batches(columns: Mapping[str, Any], bounds: list[int], *, copy: boo
         else:
             yield {name: column[start:stop] for name, column in items}
         start = stop
+
+
+def sources_of(units: Sequence[Unit]) -> NDArray[np.int64]:
+    """The source of each row of the units, one after another: int64."""
+    return np.concatenate([np.broadcast_to(np.asarray(unit.source, np.int64), len(unit.rows)) for unit in units])
