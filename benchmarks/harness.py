@@ -60,6 +60,7 @@ class Row:
       prefix: Peer to the number of records it is timed on, where the whole file would take it minutes.
       unit: What the figure counts; "s" and "MB" are costs, where less is better, anything else is a rate per second.
       ordered: Whether both sides deliver in the same order.
+      later: Whether there is a later epoch to time: what is read has one, what is written or paid once has none.
     """
 
     name: str
@@ -70,11 +71,12 @@ class Row:
     make: Callable[[Path, str], None] = layouts.make
     unit: str = "records"
     ordered: bool = True
+    later: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What is timed: what is read has a second epoch, what is written or paid once has none."""
-        return ("first", "later") if self.data else ("first",)
+        """What is timed."""
+        return ("first", "later") if self.data and self.later else ("first",)
 
     @property
     def is_cost(self) -> bool:

@@ -115,9 +115,12 @@ class Numpy(ListedSource):
             for name, array in list(self._splits.values())[at].items():
                 if numbers.max() >= len(array.values):
                     return None
-                rows = array.values[numbers]
-                empty = np.empty((stop - start, *rows.shape[1:]), rows.dtype.newbyteorder("="))
-                columns.setdefault(name, empty)[places] = rows
+                rows = np.take(array.values, numbers, axis=0)  # Rows at a time; indexing goes value by value.
+                native = rows.astype(rows.dtype.newbyteorder("="), copy=False)
+                if len(places) == stop - start:
+                    columns[name] = native
+                else:
+                    columns.setdefault(name, np.empty((stop - start, *native.shape[1:]), native.dtype))[places] = native
                 array.check_unchanged()
         return columns
 

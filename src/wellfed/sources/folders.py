@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from wellfed.sources.sniff import describe, image_kind, read_heads, sure_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
 _LOOSE = "is a picture outside the class folders"
 _SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"}
@@ -70,14 +73,15 @@ class ClassFolders(ListedSource):
         splits = self._splits()
         depth = 1 if splits else 0
         classes: dict[str, int] = {}
-        for key, size in _pictures(os.fspath(self.root), builder):
-            *folders, _ = key.split("/")
+        for folder, pictures, sizes in _pictures(os.fspath(self.root), builder):
+            folders = folder.split("/")[:-1]
             if len(folders) <= depth:
-                builder.skip(key, _LOOSE)
+                for picture in pictures:
+                    builder.skip(f"{folder}{picture}", _LOOSE)
                 continue
             name = "/".join(folders[depth:]) if self.nested else folders[depth]
-            label = classes.setdefault(name, len(classes))
-            builder.add(key, size=size, label=label, **({"split": splits.index(folders[0])} if splits else {}))
+            of_split = {"split": splits.index(folders[0])} if splits else {}
+            builder.add_many(folder, pictures, size=sizes, label=classes.setdefault(name, len(classes)), **of_split)
         if not len(builder):
             raise SourceError(_nothing_found(builder), os.fspath(self.root))
         names, renumber = self._numbered(list(classes))
@@ -135,30 +139,25 @@ class ClassFolders(ListedSource):
         return names, np.array([places[name] for name in found], np.int64)
 
 
-def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, int]]:
-    """Each picture's path from the root and its size, sorted within its folder; notes all else in `builder`."""
+def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[str], NDArray[np.int64]]]:
+    """Of each folder its path from the root, its pictures' names, sorted, and sizes; notes all else in `builder`."""
     with ThreadPoolExecutor(8, "wellfed-sniff") as pool:
         for folder, files in _folders(root, builder):
-            found = False
-            sizes = sure_pictures(pool, os.path.join(root, folder), [entry.name for entry in files])
-            unsure = [entry.path for entry, size in zip(files, sizes, strict=True) if size < 0]
-            heads = read_heads(pool, unsure)
-            for entry, size in zip(files, sizes, strict=True):
-                key = f"{folder}{entry.name}"
-                if size >= 0:
-                    found = True
-                    yield key, size
-                    continue
-                head = next(heads)
+            names = [entry.name for entry in files]
+            sizes = sure_pictures(pool, os.path.join(root, folder), names)
+            unsure = np.flatnonzero(sizes < 0).tolist()
+            for at, head in zip(unsure, read_heads(pool, [files[at].path for at in unsure]), strict=True):
                 if isinstance(head, OSError):
-                    builder.skip(key, f"cannot be read: {head.strerror}")
+                    builder.skip(f"{folder}{names[at]}", f"cannot be read: {head.strerror}")
                 elif image_kind(head) is None:
-                    builder.skip(key, f"is no picture but {describe(head)}")
+                    builder.skip(f"{folder}{names[at]}", f"is no picture but {describe(head)}")
                 else:
-                    found = True
-                    yield key, entry.stat().st_size
+                    sizes[at] = files[at].stat().st_size
+            found = np.flatnonzero(sizes >= 0).tolist()
             if folder and files and not found:
                 builder.skip(folder, "holds no picture")
+            if found:
+                yield folder, [names[at] for at in found], sizes[found]
 
 
 def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
@@ -168,7 +167,7 @@ def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[os.
         folder, path, parents = ahead.pop()
         files, inner = [], []
         try:
-            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(path), key=attrgetter("name"))
         except OSError as error:
             raise vanished(path, error) from error
         for entry in entries:

@@ -212,6 +212,16 @@ class ListingBuilder:
         for name, value in values.items():
             self._columns.setdefault(name, array("q")).append(value)
 
+    def add_many(self, prefix: str, names: Sequence[str], **values: int | NDArray[np.int64]) -> None:
+        """Adds the items `prefix + name`, in a fraction of the time: each of `values` is theirs all, or one an item."""
+        encoded = [f"{prefix}{name}".encode("utf-8", "surrogateescape") for name in names]
+        starts = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded))) + len(self._joined)
+        self._joined += b"".join(encoded)
+        self._starts.frombytes(starts.tobytes())
+        for name, value in values.items():
+            column = np.broadcast_to(np.asarray(value, np.int64), len(encoded))
+            self._columns.setdefault(name, array("q")).frombytes(column.tobytes())
+
     def skip(self, path: str, reason: str) -> None:
         """Notes something that is no item."""
         self.skipped.append(Skipped(path, reason))
