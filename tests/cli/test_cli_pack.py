@@ -1,5 +1,6 @@
 """`wellfed pack`: what it prints, its exit codes, and wrong input by hand."""
 
+import importlib
 import json
 import sys
 import tarfile
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from packed_folder import contents
 
+from wellfed.cli.pack import command as pack_group
 from wellfed.cli.progress import describe, progress_bar
 from wellfed.datasets import open_dataset
 from wellfed.image import encode_image
@@ -101,6 +103,9 @@ def raw(tmp_path, digits):
 
 
 COMMANDS = {
+    "images": (["images", "{digits}", "{out}"], 100, ["image", "label", "filename"]),
+    "mnist": (["mnist", "{idx}", "{out}", "--split", "all"], 10_000, ["image", "label"]),
+    "parquet": (["parquet", "{raw}/people.parquet", "{out}", "--label", "class"], 3, ["name", "age", "class"]),
     "list": (["list", "{raw}/list.txt", "{out}", "--root", "{digits}"], 6, ["image", "label", "filename"]),
     "csv": (["csv", "{raw}/people.csv", "{out}", "--label", "class"], 3, ["name", "age", "class"]),
     "binary": (
@@ -126,10 +131,18 @@ COMMANDS = {
 }
 
 
+def test_each_source_has_a_case_below():
+    assert set(pack_group.table) == {name.split(",")[0] for name in COMMANDS}
+
+
 @pytest.mark.parametrize(("command", "count", "features"), COMMANDS.values(), ids=COMMANDS)
-def test_each_kind_of_raw_data_is_packed(wellfed, raw, digits, packed, corpus, tmp_path, command, count, features):
+def test_each_kind_of_raw_data_is_packed(
+    wellfed, raw, digits, idx, packed, corpus, tmp_path, command, count, features
+):
     np.save(raw / "x.npy", np.ones((3, 2)))
-    places = {"raw": raw, "digits": digits, "out": tmp_path / "out", "packed": packed, "corpus": corpus}
+    if command[0] == "parquet":
+        write_parquet(raw / "people.parquet")
+    places = {"raw": raw, "digits": digits, "idx": idx, "out": tmp_path / "out", "packed": packed, "corpus": corpus}
     done = wellfed("pack", *(part.format(**places) for part in command), "--name", "d")
 
     assert (done.exit_code, done.stderr) == (0, "")
@@ -140,6 +153,12 @@ def test_each_kind_of_raw_data_is_packed(wellfed, raw, digits, packed, corpus, t
     )
     assert wellfed("head", tmp_path / "out", "-n", 1).exit_code == 0
     assert wellfed("verify", tmp_path / "out").exit_code == 0
+
+
+def write_parquet(path):
+    pyarrow = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "wellfed[pyarrow]"')
+    parquet = importlib.import_module("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"name": ["Ann", "Bo", "Cy"], "age": [31, 7, 5], "class": ["x", "y", "x"]}), path)
 
 
 WRONG_COMMANDS = {

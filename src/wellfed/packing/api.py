@@ -9,7 +9,7 @@ from wellfed.packing.job import Job
 from wellfed.packing.options import OnError, PackFields, PackOptions
 from wellfed.packing.packer import Packer, check_target
 from wellfed.packing.run import GivenPool, LocalPool, default_workers
-from wellfed.packing.sourced import as_source
+from wellfed.sources import as_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
