@@ -98,7 +98,7 @@ _PICTURES = [
         help="apply turns pictures upright.",
     ),
     _picture("--fields", type=words, metavar="FACT,...", default="", help="Store format, height, width, channels too."),
-    _picture("--check", is_flag=True, help="Decode every picture, and refuse those that cannot be."),
+    _picture("--check", is_flag=True, help="Decode every picture; refuse what the decoder or Pillow cannot open."),
 ]
 _HOW = ("on_error", "overwrite", "workers")
 
