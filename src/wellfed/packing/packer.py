@@ -115,6 +115,8 @@ class Packer:
         try:
             report = self._pack(pool)
         except BaseException as error:
+            if isinstance(error, OSError) and error.errno and error.filename is None:
+                error.filename = self._folder.path  # A full disk does not say which.
             if not self._keep(error):
                 clear(self._folder)
                 lock.release()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 3
 _POLL_SECONDS = 0.1
 # Trying again helps against none of these.
-_FINAL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS}
+_FINAL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class LocalPool:
