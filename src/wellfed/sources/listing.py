@@ -246,9 +246,9 @@ class ListingBuilder:
         return None
 
     def listing(self, split_names: tuple[str, ...] = ()) -> Listing:
-        """What was collected; owns its memory."""
-        columns = {name: np.array(values, np.int64) for name, values in self._columns.items()}
-        keys = JoinedKeys(bytes(self._joined), np.array(self._starts, np.int64))
+        """What was collected. Nothing can be added afterwards: the listing takes the columns over as they are."""
+        columns = {name: np.frombuffer(values, np.int64) for name, values in self._columns.items()}
+        keys = JoinedKeys(bytes(self._joined), np.frombuffer(self._starts, np.int64))
         sizes = columns.pop("size", np.zeros(0, np.int64))
         labels, split_ids = columns.pop("label", None), columns.pop("split", None)
         if split_names and split_ids is None:
