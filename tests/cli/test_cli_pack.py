@@ -2,8 +2,10 @@
 
 import importlib
 import json
+import os
 import sys
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,6 +168,7 @@ WRONG_COMMANDS = {
     "binary field": (["binary", "x", "out", "--field", "x"], "expected NAME:DTYPE"),
     "binary field twice": (["binary", __file__, "out", "--field", "x:u1", "--field", "x:u1"], "given twice"),
     "binary dtype": (["binary", __file__, "out", "--field", "x:what"], "what"),
+    "csv delimiter": (["csv", __file__, "out", "--delimiter", "ab"], "delimiter must be one character"),
     "numpy without a file": (["numpy", "out"], "Missing argument 'FILES"),
     "numpy array without a name": (["numpy", "x=a.npy", "b.npy", "out"], "expected NAME=FILE"),
     "two clusters": (["numpy", "x.npy", "out", "--dask", "a", "--ray", "b"], "x.npy"),
@@ -204,6 +207,24 @@ def test_a_path_that_does_not_exist(wellfed, tmp_path):
 
     one_sentence(done, 2, f"{tmp_path / 'no'}: no such file or folder")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such names")
+def test_names_that_would_command_the_terminal_are_escaped(wellfed, tmp_path):
+    for name in (b"raw/new\nline/a.png", b"raw/no\xff/b.png", b"raw/\x1b[31mred/c.png", b"raw/no\xff/\x1b.txt"):
+        path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode_image(np.zeros((2, 2), np.uint8)) if name.endswith(b"png") else b"x")
+
+    done = wellfed("pack", "images", tmp_path / "raw", tmp_path / "out")
+    plan = wellfed("pack", "images", tmp_path / "raw", tmp_path / "other", "--dry-run")
+    schema = wellfed("schema", tmp_path / "out")
+
+    assert (done.exit_code, plan.exit_code, schema.exit_code) == (1, 0, 0)
+    assert "no\\udcff/\\x1b.txt: is no picture" in done.stdout
+    assert "\\x1b[31mred 1, new\\nline 1, no\\udcff 1" in plan.stdout
+    assert "3 classes: \\x1b[31mred, new\\nline, no\\udcff" in schema.stdout
+    assert not {"\x1b", "\udcff"} & set(done.stdout + plan.stdout + schema.stdout)
 
 
 def test_a_text_file_among_the_pictures_is_left_out_and_told(wellfed, digits, tmp_path):

@@ -206,3 +206,14 @@ def test_a_part_reads_its_own_lines(listed):
     part = pickle.loads(pickle.dumps(source.part(np.array([1]))))
 
     assert items(part) == [("b c.png", 7.0)]
+
+
+def test_class_names_need_not_be_utf8(listed, tmp_path):
+    (tmp_path / "names").write_bytes("é\nb\n".encode("latin-1"))
+
+    assert listed("a.png 0\n", labels_file=tmp_path / "names").schema["label"].names == ("\\udce9", "b")
+
+
+def test_what_is_no_text_is_told(listed):
+    with pytest.raises(SourceError, match="is no list but bytes of no known kind; UTF-8 text is due"):
+        listed("a.png\0 0\n").listing()

@@ -38,7 +38,4 @@ def command(
     described = {name: (dtype, shape) for name, dtype, shape in fields}
     if len(described) < len(fields):
         raise click.UsageError("a field's name is given twice")
-    try:
-        return FixedBinary(pattern, described, header_bytes, label)
-    except (ValueError, TypeError) as error:
-        raise click.UsageError(str(error)) from error
+    return FixedBinary(pattern, described, header_bytes, label)

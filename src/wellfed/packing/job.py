@@ -154,7 +154,7 @@ class Job:
         names = kinds[0].names if len(kinds) == 1 else ()
         found, counts = np.unique(labels[plan.rows], return_counts=True)
         return {
-            names[label] if label < len(names) else str(label): int(count)
+            "(none)" if label < 0 else names[label] if label < len(names) else str(label): int(count)
             for label, count in zip(found, counts, strict=True)
         }
 

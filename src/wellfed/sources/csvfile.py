@@ -65,8 +65,9 @@ class Csv(ListedSource):
       types: Types that are not to be decided, such as `{"id": Text(), "time": Tensor((), "float64", "bytes")}`.
 
     Raises:
+      ValueError: `delimiter` is no single character, or values of a type do not come from a cell.
       SourceError: A file is no CSV (with the line), has other columns than the first, or none of those asked for.
-        A single row with too few or too many cells is an item that fails when it is loaded.
+        A single row with too few or too many cells, or without a class, is an item that fails when it is loaded.
 
     Memory: 32 bytes a row.
     """
@@ -80,6 +81,8 @@ class Csv(ListedSource):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "paths", existing_files(self.paths))
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(f"delimiter must be one character, and no quote or line end, got {self.delimiter!r}")
         for kind in (self.types or {}).values():
             cell_reader(kind)
 
@@ -118,7 +121,9 @@ class Csv(ListedSource):
         item = {}
         for name, (position, read) in self._readers.items():
             if name == self.label and listing.labels is not None:
-                item[name] = int(listing.labels[index])
+                if (label := int(listing.labels[index])) < 0:
+                    raise SourceError(f"row {number} at byte {offset}: column {name!r} is empty; a class is due", path)
+                item[name] = label
                 continue
             try:
                 item[name] = read(row[position])
@@ -142,7 +147,7 @@ class Csv(ListedSource):
     def _check_names(self, names: tuple[str, ...]) -> None:
         if twice := [name for name, count in Counter(names).items() if count > 1 or not name]:
             what = f"the name {twice[0]!r} for more than one column" if twice[0] else "a column without a name"
-            raise SourceError(f"has {what}. Give all names with names=[...], or mend the first row", self._first_path)
+            raise SourceError(f"has {what}. Give all names with names=[...] (--column-names), or mend the first row", self._first_path)
 
     @property
     def _first_path(self) -> str:
@@ -213,10 +218,11 @@ class _Survey:
         return {"sizes": np.array(self._sizes, np.int64), "labels": labels, "places": places}
 
     def _class_type(self, kind: FeatureType, path: str) -> ClassLabel:
+        filled = [name for name in self._classes if name.strip()]  # A row without a class fails when it is loaded.
         if isinstance(kind, Text):
-            kind = ClassLabel(tuple(sorted(self._classes)))
-        elif isinstance(kind, Scalar) and kind.dtype.kind in "iub":
-            kind = ClassLabel(num_classes=max(cell_reader(kind)(name) for name in self._classes) + 1)
+            kind = ClassLabel(tuple(sorted(filled)))
+        elif isinstance(kind, Scalar) and (kind.dtype.kind in "iub" or all(map(_is_whole, filled))):
+            kind = ClassLabel(num_classes=max((_number(name) for name in filled), default=0) + 1)
         if not isinstance(kind, ClassLabel):
             raise SourceError(f"column {self._label!r} is {kind}; a class is a name or a whole number", path)
         numbers = [self._class_number(kind, name, path) for name in self._classes]
@@ -225,15 +231,26 @@ class _Survey:
         return kind
 
     def _class_number(self, kind: ClassLabel, name: str, path: str) -> int:
-        text = name.strip().lower()
+        if not name.strip():
+            return -1
         try:
-            number = kind.names.index(name) if kind.names else BOOLS[text] if text in BOOLS else int(name)
+            number = kind.names.index(name) if kind.names else _number(name)
         except ValueError as error:
             reason = f"column {self._label!r} holds {name!r}, which is none of the {len(kind.names)} classes"
             raise SourceError(reason, path) from error
         if not 0 <= number < kind.num_classes:
             raise SourceError(f"column {self._label!r} holds the class {name}; classes count from 0", path)
         return number
+
+
+def _is_whole(cell: str) -> bool:
+    return cell.strip().lstrip("+-").isdecimal()
+
+
+def _number(cell: str) -> int:
+    """The class that a number, or true or false, stands for."""
+    text = cell.strip().lower()
+    return int(BOOLS[text]) if text in BOOLS else int(text)
 
 
 def _csv_reader(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:

@@ -88,7 +88,7 @@ class ClassFolders(ListedSource):
         listing = builder.listing(splits)
         assert listing.labels is not None
         listing.labels[:] = renumber[listing.labels]
-        return Scan(Schema({"image": Image(), "label": ClassLabel(names=tuple(names)), "filename": Text()}), listing)
+        return Scan(Schema({"image": Image(), "label": class_label(names), "filename": Text()}), listing)
 
     def load(self, index: int) -> dict[str, Any]:
         """Reads picture `index`: its bytes as they are, its label, and its path from the root."""
@@ -137,6 +137,11 @@ class ClassFolders(ListedSource):
             reason = f"has {len(unknown)} class folders that {self.labels_file} does not name, the first {unknown[0]!r}"
             raise SourceError(f"{reason}. Add them to the file, or move them away", os.fspath(self.root))
         return names, np.array([places[name] for name in found], np.int64)
+
+
+def class_label(names: list[str]) -> ClassLabel:
+    """The classes of these names, which may hold bytes that are no UTF-8."""
+    return ClassLabel(names=tuple(printable(name) for name in names))
 
 
 def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[str], NDArray[np.int64]]]:
@@ -206,7 +211,8 @@ def _holds_only_folders(path: str) -> bool:
 def read_names(path: str) -> list[str]:
     """The class names of a labels file, in the order of their labels."""
     names: dict[str, int] = {}
-    with open(path, encoding="utf-8-sig") as lines:
+    # Bytes that are no UTF-8 are kept, so that a name is the folder's that it means.
+    with open(path, encoding="utf-8-sig", errors="surrogateescape") as lines:
         for number, line in enumerate(lines, 1):
             name = line.strip()
             if not name:

@@ -24,8 +24,9 @@ import numpy as np
 from wellfed.datasets import ClassLabel, FeatureType, Image, Scalar, Schema, Tensor, Text
 from wellfed.errors import SourceError
 from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture
-from wellfed.sources.folders import read_names
+from wellfed.sources.folders import class_label, read_names
 from wellfed.sources.listing import ListingBuilder
+from wellfed.sources.sniff import describe, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,6 +161,8 @@ class ListFile(ListedSource):
     @cached_property
     def _delimiter(self) -> str:
         """What separates the columns; "" for white space."""
+        if b"\0" in (head := read_head(os.fspath(self.path))):
+            raise self._error(f"is no list but {describe(head)}; UTF-8 text is due")
         with open(self.path, "rb") as file:
             first = next((text for raw in file if (text := _decoded(raw))), "")
         if "\t" in first:
@@ -200,7 +203,7 @@ class _LabelReader:
                 raise self._error(line, f"should end with numbers, got {wrong[0]!r}")
             return None
         if wrong := [text for text in line.labels if not _INTEGER.fullmatch(text)]:
-            raise self._error(line, f'should end with class numbers (for names: label="name"), got {wrong[0]!r}')
+            raise self._error(line, f'should end with class numbers (for names: label="name", --label name), got {wrong[0]!r}')
         numbers = [int(text) for text in line.labels]
         if self._label == "index":
             return self._in_range(numbers[0] - self._offset, line)
@@ -221,12 +224,12 @@ class _LabelReader:
             return Tensor((self._count,), np.int64), none
         if self._label != "name":
             count = self._count if self._label == "onehot" else self._most + 1
-            return (ClassLabel(tuple(self._names)) if self._names else ClassLabel(num_classes=count)), none
+            return (class_label(self._names) if self._names else ClassLabel(num_classes=count)), none
         names = self._names or sorted(self._found)
         places = {name: number for number, name in enumerate(names)}
         if unknown := [name for name in self._found if name not in places]:
             raise SourceError(f"labels a picture {unknown[0]!r}, which labels_file does not name. Add it", self._path)
-        return ClassLabel(tuple(names)), np.array([places[name] for name in self._found], np.int64)
+        return class_label(names), np.array([places[name] for name in self._found], np.int64)
 
     def _check_count(self, line: _Line) -> None:
         one = self._label in ("index", "name")

@@ -98,11 +98,11 @@ class Parquet(ListedSource):
         columns, at = spool.locate(int(listing.keys.rows[index]))
         item = {}
         for name, kind in self.schema.items():
-            if name == self.label and listing.labels is not None:
-                item[name] = int(listing.labels[index])
-                continue
             try:
-                item[name] = _value(columns[name][at], kind)
+                if name == self.label and listing.labels is not None:
+                    item[name] = _class(int(listing.labels[index]))
+                else:
+                    item[name] = _value(columns[name][at], kind)
             except ValueError as error:
                 file, number = listing.keys.locate(index)
                 path = cast("tuple[str, ...]", self.paths)[file]
@@ -123,17 +123,15 @@ class Parquet(ListedSource):
             _normal(batch.column(0)) for batch in _batches(cast("tuple[str, ...]", self.paths), (self.label or "",))
         ]
         column = _pyarrow().chunked_array(parts)
-        if column.null_count:
-            raise SourceError(f"column {self.label!r} has {column.null_count} rows without a class", path)
         if isinstance(kind, Text):
-            names = sorted(column.unique().to_pylist())
+            names = sorted(column.drop_null().unique().to_pylist())
             numbers = compute.index_in(column, value_set=_pyarrow().array(names, column.type))
-            return ClassLabel(tuple(names)), numbers.to_numpy().astype(np.int64)
+            return ClassLabel(tuple(names)), numbers.fill_null(-1).to_numpy().astype(np.int64)
         if not (isinstance(kind, Scalar) and kind.dtype.kind in "iub"):
             raise SourceError(f"column {self.label!r} is {kind}; a class is a name or a whole number", path)
-        numbers = column.to_numpy().astype(np.int64)
-        if numbers.min() < 0:
-            raise SourceError(f"column {self.label!r} holds the class {numbers.min()}; classes count from 0", path)
+        if (lowest := compute.min(column.drop_null().cast("int64")).as_py() or 0) < 0:
+            raise SourceError(f"column {self.label!r} holds the class {lowest}; classes count from 0", path)
+        numbers = column.cast("int64").fill_null(-1).to_numpy()
         return ClassLabel(num_classes=int(numbers.max()) + 1), numbers
 
 
@@ -186,6 +184,12 @@ class _Spool:
             reason = f"cannot be laid out in {folder}: {error}. TMPDIR names another folder"
             raise SourceError(reason, self._paths[0]) from error
         return file
+
+
+def _class(label: int) -> int:
+    if label < 0:
+        raise ValueError("has no value; a class is due")
+    return label
 
 
 def _value(scalar: Any, kind: FeatureType) -> Any:

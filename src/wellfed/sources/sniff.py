@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from functools import partial
 from typing import TYPE_CHECKING
@@ -43,6 +44,8 @@ def describe(head: bytes) -> str:
         return "an empty file"
     if found := sniff(head):
         return found
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "UTF-16 text"
     if not any(byte < 9 or 13 < byte < 32 for byte in head):
         return "text"
     return "bytes of no known kind"
