@@ -5,7 +5,6 @@ import json
 import os
 import sys
 import tarfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,9 +137,7 @@ def test_each_source_has_a_case_below():
 
 
 @pytest.mark.parametrize(("command", "count", "features"), COMMANDS.values(), ids=COMMANDS)
-def test_each_kind_of_raw_data_is_packed(
-    wellfed, raw, digits, idx, packed, corpus, tmp_path, command, count, features
-):
+def test_each_kind_of_raw_data_is_packed(wellfed, raw, digits, idx, packed, corpus, tmp_path, command, count, features):
     np.save(raw / "x.npy", np.ones((3, 2)))
     if command[0] == "parquet":
         write_parquet(raw / "people.parquet")
@@ -212,7 +209,7 @@ def test_a_path_that_does_not_exist(wellfed, tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such names")
 def test_names_that_would_command_the_terminal_are_escaped(wellfed, tmp_path):
     for name in (b"raw/new\nline/a.png", b"raw/no\xff/b.png", b"raw/\x1b[31mred/c.png", b"raw/no\xff/\x1b.txt"):
-        path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name)))
+        path = tmp_path / os.fsdecode(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(encode_image(np.zeros((2, 2), np.uint8)) if name.endswith(b"png") else b"x")
 

@@ -283,7 +283,7 @@ def test_a_row_without_a_class_fails_by_itself(read, text, classes):
 
     assert source.schema["c"] == classes
     assert [source.load(0)["c"], source.load(2)["c"]] == [1, 0]
-    with pytest.raises(SourceError, match="x.csv: row 1 at byte .*: column 'c' is empty; a class is due"):
+    with pytest.raises(SourceError, match=r"x.csv: row 1 at byte .*: column 'c' is empty; a class is due"):
         source.load(1)
 
 

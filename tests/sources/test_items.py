@@ -303,5 +303,5 @@ class Frame:
 
 
 def test_what_has_a_length_and_is_no_sequence_is_told():
-    with pytest.raises(SourceError, match="item 0: cannot be got out of the Frame: KeyError: 0. A sequence of mappings"):
+    with pytest.raises(SourceError, match=r"item 0: cannot be got out of the Frame: KeyError: 0. A sequence"):
         as_source(Frame()).listing()

@@ -96,7 +96,7 @@ def sentence(error: BaseException) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Returns a text as it may go to a terminal: names of files may hold what breaks the line or commands the terminal.
+    r"""Returns a text as it may go to a terminal: a file's name may hold what breaks the line or commands the terminal.
 
     >>> one_line("a\nb\x1b[31m")
     'a\\nb\\x1b[31m'

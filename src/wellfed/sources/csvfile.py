@@ -147,7 +147,9 @@ class Csv(ListedSource):
     def _check_names(self, names: tuple[str, ...]) -> None:
         if twice := [name for name, count in Counter(names).items() if count > 1 or not name]:
             what = f"the name {twice[0]!r} for more than one column" if twice[0] else "a column without a name"
-            raise SourceError(f"has {what}. Give all names with names=[...] (--column-names), or mend the first row", self._first_path)
+            raise SourceError(
+                f"has {what}. Give all names with names=[...] (--column-names), or mend the first row", self._first_path
+            )
 
     @property
     def _first_path(self) -> str:

@@ -203,7 +203,9 @@ class _LabelReader:
                 raise self._error(line, f"should end with numbers, got {wrong[0]!r}")
             return None
         if wrong := [text for text in line.labels if not _INTEGER.fullmatch(text)]:
-            raise self._error(line, f'should end with class numbers (for names: label="name", --label name), got {wrong[0]!r}')
+            raise self._error(
+                line, f'should end with class numbers (for names: label="name", --label name), got {wrong[0]!r}'
+            )
         numbers = [int(text) for text in line.labels]
         if self._label == "index":
             return self._in_range(numbers[0] - self._offset, line)

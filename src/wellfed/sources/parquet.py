@@ -111,6 +111,9 @@ class Parquet(ListedSource):
 
     def _used(self, names: list[str]) -> tuple[str, ...]:
         asked = (*(self.columns or names), *([self.label] if self.label else []))
+        if twice := [name for name in asked if names.count(name) > 1]:
+            path = cast("tuple[str, ...]", self.paths)[0]
+            raise SourceError(f"has {names.count(twice[0])} columns named {twice[0]!r}. Rename all but one", path)
         if unknown := [name for name in asked if name not in names]:
             path = cast("tuple[str, ...]", self.paths)[0]
             raise SourceError(f"has no column {unknown[0]!r}; it has {', '.join(names)}", path)
@@ -201,10 +204,12 @@ def _value(scalar: Any, kind: FeatureType) -> Any:
     if not scalar.is_valid:
         if isinstance(kind, Scalar | Tensor) and kind.dtype.kind == "f" and not getattr(kind, "shape", ()):
             return float("nan")
-        raise ValueError("has no value. Fill it, or leave the column out with columns=[...]")
+        raise ValueError("has no value. Fill it, or leave the column out with columns=[...] (--columns)")
     if isinstance(kind, Tensor) and kind.shape:
         if scalar.values.null_count and kind.dtype.kind != "f":
-            raise ValueError("has a list with missing values. Fill them, or leave the column out with columns=[...]")
+            raise ValueError(
+                "has a list with missing values. Fill them, or leave the column out with columns=[...] (--columns)"
+            )
         return scalar.values.to_numpy(zero_copy_only=False)
     value = scalar.as_py()
     if isinstance(kind, Image) and image_kind(value[:HEAD_BYTES]) is None:
@@ -226,7 +231,7 @@ def _feature_type(name: str, stored: Any, path: str) -> FeatureType:
     kind = _list_type(stored) if _is_list(stored) else _leaf_type(stored)
     if kind is None:
         raise SourceError(
-            f"column {name!r} is {stored}, which has no place here. Leave it out with columns=[...]", path
+            f"column {name!r} is {stored}, which has no place here. Leave it out with columns=[...] (--columns)", path
         )
     return kind
 
@@ -302,7 +307,7 @@ def _open(path: str) -> Any:
     except OSError as error:
         raise vanished(path, error) from error
     except pyarrow.ArrowException as error:
-        raise SourceError(f"is a damaged Parquet file: {error}. Fetch it again", path) from error
+        raise SourceError(f"is a damaged Parquet file: {str(error).rstrip('.')}. Fetch it again", path) from error
 
 
 def _pyarrow(module: str = "") -> Any:

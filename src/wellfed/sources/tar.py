@@ -88,10 +88,13 @@ class Tar(ListedSource):
                 there = ", ".join(
                     f".{field}" for name, field in kept.fields.items() if _offset(name, index, listing) >= 0
                 )
-                reason = f"has {there}, but no .{kept.fields[name]}. Add it, or leave the field out with fields=[...]"
+                missing = f"has {there}, but no .{kept.fields[name]}"
+                reason = f"{missing}. Add it, or leave the field out with fields=[...] (--tar-fields)"
                 raise SourceError(reason, listing.key(index))
             if name == "label" and listing.labels is not None:
-                item[name] = int(listing.labels[index])
+                if (label := int(listing.labels[index])) < 0:
+                    raise SourceError("is empty; a class is due", f"{listing.key(index)}.{kept.fields[name]}")
+                item[name] = label
             else:
                 item[name] = _value(content, kind, f"{listing.key(index)}.{kept.fields[name]}")
         return item
