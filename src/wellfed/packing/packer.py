@@ -173,6 +173,7 @@ class Packer:
                 total_shards=len(self._job.files),
                 seconds=time.monotonic() - self._began,
                 resumed_items=self._resumed.items,
+                resumed_bytes=self._resumed.bytes_in,
             )
         )
 
