@@ -31,6 +31,7 @@ StrPath = str | os.PathLike[str]
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from wellfed.columns import Bytes
     from wellfed.datasets import Schema
     from wellfed.sources.listing import Listing
 
@@ -75,6 +76,10 @@ class RecordSource(Source, Protocol):
         Raises:
           SourceError: It is damaged, or is not there any more as it was listed.
         """
+        ...
+
+    def records(self, start: int, stop: int) -> Bytes | None:
+        """Items `start` to `stop` of the listing, as `record` gives each; None where it must tell what is at fault."""
         ...
 
 
