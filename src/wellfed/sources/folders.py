@@ -21,7 +21,7 @@ from wellfed.columns import Bytes
 from wellfed.datasets import ClassLabel, Image, Schema, Text
 from wellfed.errors import SourceError
 from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture, vanished
-from wellfed.sources.listing import JoinedKeys, ListingBuilder
+from wellfed.sources.listing import JoinedKeys, Listing, ListingBuilder
 from wellfed.sources.sniff import describe, image_kind, read_heads, sure_pictures
 
 if TYPE_CHECKING:
@@ -101,21 +101,11 @@ class ClassFolders(ListedSource):
     def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
         """Reads the pictures from `start` to `stop` in one native call; see `ColumnSource`."""
         listing = self.listing()
-        assert isinstance(listing.keys, JoinedKeys)
         assert listing.labels is not None
-        starts, sizes = listing.keys.starts[start : stop + 1], listing.sizes[start:stop]
-        names = listing.keys.joined
-        if not hasattr(_native, "read_files") or not _is_utf8(names[starts[0] : starts[-1]]):
+        if (found := read_pictures(self.root, listing, start, stop)) is None:
             return None
-        content, read = _native.read_files(os.fsencode(self.root), names, starts, sizes)
-        if read < stop - start:
-            return None
-        joined = np.frombuffer(names, np.uint8)
-        return {
-            "image": Bytes(content, np.cumsum(sizes) - sizes, sizes),
-            "label": listing.labels[start:stop],
-            "filename": Bytes(joined, starts[:-1], np.diff(starts)),
-        }
+        image, filename = found
+        return {"image": image, "label": listing.labels[start:stop], "filename": filename}
 
     def _splits(self) -> tuple[str, ...]:
         """The names of the splits that the root's folders are; empty if they are classes."""
@@ -193,6 +183,23 @@ def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[os.
             builder.skip(folder, "is empty")
         yield folder, files
         ahead.extend(reversed(inner))
+
+
+def read_pictures(root: StrPath, listing: Listing, start: int, stop: int) -> tuple[Bytes, Bytes] | None:
+    """The files whose paths from `root` are the keys of the items `start` to `stop`, and those paths.
+
+    None where one cannot be read as it was listed, or its path is no UTF-8. Whether they are pictures is not asked.
+    """
+    keys, sizes = listing.keys, listing.sizes[start:stop]
+    assert isinstance(keys, JoinedKeys)
+    starts = keys.starts[start : stop + 1]
+    if not hasattr(_native, "read_files") or not _is_utf8(keys.joined[starts[0] : starts[-1]]):
+        return None
+    content, read = _native.read_files(os.fsencode(root), keys.joined, starts, sizes)
+    if read < stop - start:
+        return None
+    names = np.frombuffer(keys.joined, np.uint8)
+    return Bytes(content, np.cumsum(sizes) - sizes, sizes), Bytes(names, starts[:-1], np.diff(starts))
 
 
 def _is_utf8(names: bytes) -> bool:

@@ -24,7 +24,7 @@ import numpy as np
 from wellfed.datasets import ClassLabel, FeatureType, Image, Scalar, Schema, Tensor, Text
 from wellfed.errors import SourceError
 from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture
-from wellfed.sources.folders import class_label, read_names
+from wellfed.sources.folders import class_label, read_names, read_pictures
 from wellfed.sources.listing import ListingBuilder
 from wellfed.sources.sniff import describe, read_head
 
@@ -115,6 +115,16 @@ class ListFile(ListedSource):
         image = read_picture(path, int(listing.sizes[index]))
         label = self._values(index, key) if listing.labels is None else int(listing.labels[index])
         return {"image": image, "label": label, "filename": printable(key)}
+
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Reads the pictures from `start` to `stop` in one native call; see `ColumnSource`."""
+        listing = self.listing()
+        assert self.root is not None
+        found = None if listing.labels is None else read_pictures(self.root, listing, start, stop)
+        if found is None or listing.labels is None:
+            return None
+        image, filename = found
+        return {"image": image, "label": listing.labels[start:stop], "filename": filename}
 
     def _values(self, index: int, key: str) -> Any:
         """The labels of item `index`, read from the list once more."""
