@@ -24,6 +24,7 @@ import numpy as np
 
 from wellfed.datasets import ClassLabel, FeatureType, Scalar, Schema, Text
 from wellfed.errors import SourceError
+from wellfed.io.files import MappedFile
 from wellfed.sources.base import ListedSource, Scan, vanished
 from wellfed.sources.columns import BOOLS, TextColumn, cell_reader
 from wellfed.sources.listing import Listing, NumberedKeys
@@ -132,6 +133,36 @@ class Csv(ListedSource):
                 reason = f"row {number} at byte {offset}: column {name!r} holds {row[position]!r}, which is no {kind}"
                 raise SourceError(reason, path) from error
         return item
+
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Reads the rows from `start` to `stop`; see `ColumnSource`."""
+        listing, kept = self.listing(), cast("_Kept", self.kept)
+        assert isinstance(listing.keys, NumberedKeys)
+        rows: list[list[str]] = [[]] * (stop - start)
+        for file, places, _ in listing.keys.locate_all(start, stop):
+            offsets, sizes = listing.places["offset"][start + places].tolist(), listing.sizes[start + places].tolist()
+            found = self._files[file].rows(offsets, sizes, kept.file_bytes[file], kept.delimiter)
+            if found is None:
+                return None
+            for place, row in zip(places.tolist(), found, strict=True):
+                rows[place] = row
+        if any(len(row) != len(kept.names) for row in rows):
+            return None
+        cells = list(zip(*rows, strict=True))
+        columns: dict[str, Any] = {}
+        for name, (position, read) in self._readers.items():
+            if name == self.label and listing.labels is not None:
+                columns[name] = listing.labels[start:stop]
+                continue
+            try:
+                columns[name] = list(map(read, cells[position]))
+            except (ValueError, KeyError):
+                return None
+        return None if self.label in columns and (columns[self.label] < 0).any() else columns
+
+    @cached_property
+    def _files(self) -> list[_MappedRows]:
+        return [_MappedRows(path) for path in cast("tuple[str, ...]", self.paths)]
 
     @cached_property
     def _readers(self) -> dict[str, tuple[int, Callable[[str], Any]]]:
@@ -296,6 +327,37 @@ class _Lines:
             yield raw.decode()
 
 
+class _MappedRows:
+    """A file whose rows are read some at a time. Mapped when the first are."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    @cached_property
+    def _file(self) -> MappedFile:
+        return MappedFile(self._path)
+
+    def rows(
+        self, offsets: Iterable[int], sizes: Iterable[int], file_bytes: int, delimiter: str
+    ) -> list[list[str]] | None:
+        """The cells of rows; None where they are not what they were, in a file of `file_bytes`, when it was listed."""
+        try:
+            data = self._file.data.data
+            lines = [bytes(data[at : at + size]).removesuffix(b"\n") for at, size in zip(offsets, sizes, strict=True)]
+            self._file.check_unchanged()
+            if self._file.size != file_bytes:
+                return None
+            # Each by itself: what follows an open quote is no part of another row.
+            return [next(_csv_reader(_lines(line.decode()), delimiter)) for line in lines]
+        except (OSError, UnicodeDecodeError, csv.Error, StopIteration):
+            return None
+
+
+def _lines(text: str) -> Iterator[str]:
+    r"""The lines of a row. They end at \n alone, as when the rows were found: other line ends are part of their cell."""
+    return (f"{line}\n" for line in text.split("\n"))
+
+
 def _read_row(path: str, file_bytes: int, offset: int, size: int, delimiter: str) -> list[str]:
     """The cells of one row of a file that was `file_bytes` long when it was listed."""
     try:
@@ -306,8 +368,7 @@ def _read_row(path: str, file_bytes: int, offset: int, size: int, delimiter: str
             text = file.read(size).decode()
     except OSError as error:
         raise vanished(path, error) from error
-    # Lines end at \n alone, as they did when the rows were found: others are part of their cell.
-    return next(_csv_reader((f"{line}\n" for line in text.removesuffix("\n").split("\n")), delimiter))
+    return next(_csv_reader(_lines(text.removesuffix("\n")), delimiter))
 
 
 def _told_delimiter(path: str) -> str:

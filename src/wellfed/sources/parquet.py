@@ -109,6 +109,20 @@ class Parquet(ListedSource):
                 raise SourceError(f"row {number}: column {name!r} {error}", path) from error
         return item
 
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Copies the rows from `start` to `stop`; see `ColumnSource`."""
+        listing, spool = self.listing(), cast("_Spool", self.kept)
+        assert isinstance(listing.keys, NumberedKeys)
+        taken = spool.take(listing.keys.rows[start:stop])
+        columns: dict[str, Any] = {}
+        try:
+            for name, kind in self.schema.items():
+                is_class = name == self.label and listing.labels is not None
+                columns[name] = listing.labels[start:stop] if is_class else _column(taken[name], kind)  # type: ignore[index]  # not None
+        except ValueError:
+            return None
+        return None if self.label in columns and (columns[self.label] < 0).any() else columns
+
     def _used(self, names: list[str]) -> tuple[str, ...]:
         asked = (*(self.columns or names), *([self.label] if self.label else []))
         if twice := [name for name in asked if names.count(name) > 1]:
@@ -154,6 +168,19 @@ class _Spool:
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return batches[at], row - int(starts[at])
 
+    def take(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """The columns of several rows, counted over all files."""
+        pyarrow = _pyarrow()
+        starts, batches = self._opened
+        batch_of = np.searchsorted(starts, rows, side="right") - 1
+        order = np.argsort(batch_of, kind="stable")
+        inverse = pyarrow.array(np.argsort(order))
+        within = [(at, pyarrow.array(rows[batch_of == at] - starts[at])) for at in np.unique(batch_of)]
+        return {
+            name: pyarrow.concat_arrays([batches[at][name].take(inside) for at, inside in within]).take(inverse)
+            for name in self._names
+        }
+
     @cached_property
     def _opened(self) -> tuple[NDArray[np.int64], list[dict[str, Any]]]:
         """The first row and the columns of each batch, mapped."""
@@ -187,6 +214,21 @@ class _Spool:
             reason = f"cannot be laid out in {folder}: {error}. TMPDIR names another folder"
             raise SourceError(reason, self._paths[0]) from error
         return file
+
+
+def _column(column: Any, kind: FeatureType) -> Any:
+    """Many cells' values.
+
+    Raises:
+      ValueError: As `_value`, without saying which of them it is.
+    """
+    if isinstance(kind, Scalar | Tensor) and not getattr(kind, "shape", ()):
+        if column.null_count and kind.dtype.kind != "f":
+            raise ValueError("has cells without a value")
+        return column.to_numpy(zero_copy_only=False).astype(kind.dtype)
+    if isinstance(kind, Text | ByteString) and not column.null_count:
+        return column.to_pylist()
+    return [_value(scalar, kind) for scalar in column]
 
 
 def _class(label: int) -> int:

@@ -12,6 +12,7 @@ import json
 import os
 from array import array
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from wellfed.datasets import Schema
 from wellfed.errors import SourceError
+from wellfed.io.files import MappedFile
 from wellfed.sources.base import ListedSource, Scan, vanished
 from wellfed.sources.infer import ClassGuess, SchemaGuess, checked_mapping
 from wellfed.sources.listing import Listing, NumberedKeys
@@ -87,15 +89,18 @@ class Spooled(ListedSource):
         """Reads item `index`; arrays are copies, in the machine's byte order."""
         listing, path = self.listing(), cast("OwnedFile", self.kept).path
         try:
-            with open(path, "rb") as file:
-                file.seek(listing.places["offset"][index])
-                content = file.read(listing.sizes[index])
+            offset = int(listing.places["offset"][index])
+            content = self._mapped.data[offset : offset + int(listing.sizes[index])].tobytes()
         except OSError as error:
             raise vanished(path, error) from error
         item = _load(content)
         if self.label is not None and listing.labels is not None:
             item[self.label] = int(listing.labels[index])
         return item
+
+    @cached_property
+    def _mapped(self) -> MappedFile:
+        return MappedFile(cast("OwnedFile", self.kept).path)
 
     def __getstate__(self) -> dict[str, Any]:
         self.listing()  # An iterable does not travel; what it gave does.
