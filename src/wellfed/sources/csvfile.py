@@ -354,7 +354,7 @@ class _MappedRows:
 
 
 def _lines(text: str) -> Iterator[str]:
-    r"""The lines of a row. They end at \n alone, as when the rows were found: other line ends are part of their cell."""
+    r"""The lines of a row. They end at \n alone, as when the rows were found: others are part of their cell."""
     return (f"{line}\n" for line in text.split("\n"))
 
 
