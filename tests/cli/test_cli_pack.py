@@ -127,6 +127,12 @@ COMMANDS = {
         10,
         ["label", "x"],
     ),
+    "binary, types apart": (
+        ["binary", "{raw}/records.bin", "{out}", "--field", "label", "--field", "x", "--field", "last:uint8"]
+        + ["--dtype", "uint8", "--shape", "()", "--dtype", "uint8", "--shape", "3"],
+        10,
+        ["label", "x", "last"],
+    ),
     "numpy": (["numpy", "{raw}/set.npz", "{out}", "--label", "y"], 4, ["x", "y"]),
     "numpy, several files": (["numpy", "x={raw}/x.npy", "y={raw}/x.npy", "{out}"], 3, ["x", "y"]),
     "cifar": (["cifar", "{corpus}/cifar10/cifar-10-batches-py", "{out}", "--split", "all"], 12, ["image", "label"]),
@@ -165,7 +171,9 @@ def write_parquet(path):
 
 WRONG_COMMANDS = {
     "binary without fields": (["binary", "x", "out"], "Missing option '--field'"),
-    "binary field": (["binary", "x", "out", "--field", "x"], "expected NAME:DTYPE"),
+    "binary field": (["binary", "x", "out", "--field", "x:"], "expected NAME:DTYPE"),
+    "binary field without a type": (["binary", "x", "out", "--field", "x"], "1 of the fields are names alone: give as"),
+    "binary shape": (["binary", "x", "out", "--field", "x", "--shape", "3,3"], "expected a shape such as 3x32x32"),
     "binary field twice": (["binary", __file__, "out", "--field", "x:u1", "--field", "x:u1"], "given twice"),
     "binary dtype": (["binary", __file__, "out", "--field", "x:what"], "what"),
     "csv delimiter": (["csv", __file__, "out", "--delimiter", "ab"], "delimiter must be one character"),
