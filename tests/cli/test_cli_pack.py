@@ -128,8 +128,8 @@ COMMANDS = {
         ["label", "x"],
     ),
     "binary, types apart": (
-        ["binary", "{raw}/records.bin", "{out}", "--field", "label", "--field", "x", "--field", "last:uint8"]
-        + ["--dtype", "uint8", "--shape", "()", "--dtype", "uint8", "--shape", "3"],
+        "binary {raw}/records.bin {out} --field label --dtype uint8 --shape () --field x --dtype uint8 --shape 3 "
+        "--field last:uint8".split(),
         10,
         ["label", "x", "last"],
     ),

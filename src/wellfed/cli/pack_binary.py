@@ -33,6 +33,7 @@ from wellfed.sources import FixedBinary, Source
 @source_option("--label", metavar="FIELD", help="The field that is the class.")
 def command(
     pattern: str,
+    *,
     fields: tuple[Field, ...],
     dtypes: tuple[str, ...],
     shapes: tuple[tuple[int, ...], ...],
