@@ -106,6 +106,7 @@ def raw(tmp_path, digits):
     return folder
 
 
+APART = ["--field", "label", "--dtype", "uint8", "--shape", "()", "--field", "x", "--dtype", "uint8", "--shape", "3"]
 COMMANDS = {
     "images": (["images", "{digits}", "{out}"], 100, ["image", "label", "filename"]),
     "mnist": (["mnist", "{idx}", "{out}", "--split", "all"], 10_000, ["image", "label"]),
@@ -128,27 +129,9 @@ COMMANDS = {
         ["label", "x"],
     ),
     "binary, types apart": (
-        [
-            "binary",
-            "{raw}/records.bin",
-            "{out}",
-            "--field",
-            "label",
-            "--dtype",
-            "uint8",
-            "--shape",
-            "()",
-            "--field",
-            "x",
-            "--dtype",
-            "uint8",
-            "--shape",
-            "3",
-            "--field",
-            "last:uint8",
-        ],
+        ["binary", "{raw}/records.bin", "{out}", "--field", "last:uint8", *APART],
         10,
-        ["label", "x", "last"],
+        ["last", "label", "x"],
     ),
     "numpy": (["numpy", "{raw}/set.npz", "{out}", "--label", "y"], 4, ["x", "y"]),
     "numpy, several files": (["numpy", "x={raw}/x.npy", "y={raw}/x.npy", "{out}"], 3, ["x", "y"]),
