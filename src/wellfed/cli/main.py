@@ -70,8 +70,8 @@ class App(LazyGroup):
         except BrokenPipeError:  # `wellfed head ... | head -1`
             sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 -- what is left at exit has nowhere to go.
             ctx.exit(0)
-        except (KeyboardInterrupt, click.Abort):
-            click.echo("interrupted", err=True)
+        except (KeyboardInterrupt, click.Abort) as error:
+            click.echo("\n".join(["interrupted", *getattr(error, "__notes__", ())]), err=True)
             ctx.exit(_INTERRUPTED)
         except (WellfedError, OSError) as error:
             self._tell(ctx, error, sentence(error))
