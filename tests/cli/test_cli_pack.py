@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,7 +170,13 @@ def write_parquet(path):
     parquet.write_table(pyarrow.table({"name": ["Ann", "Bo", "Cy"], "age": [31, 7, 5], "class": ["x", "y", "x"]}), path)
 
 
+FOLDER = str(Path(__file__).parent)
 WRONG_COMMANDS = {
+    "a folder for a list": (["list", FOLDER, "out"], "is a folder; a list of pictures is due"),
+    "a folder for class names": (["list", __file__, "out", "--labels", FOLDER], "is a folder; a list of class names"),
+    "a folder for an array": (["numpy", FOLDER, "out"], "is a folder; a .npy or .npz file is due"),
+    "no such class names": (["images", FOLDER, "out", "--labels", "nope"], "nope: no such file or folder"),
+    "no such TFRecords": (["tfrecord", "nope", "out"], "nope: cannot be read: No such file or directory"),
     "binary without fields": (["binary", "x", "out"], "Missing option '--field'"),
     "binary field": (["binary", "x", "out", "--field", "x:"], "expected NAME:DTYPE"),
     "binary field without a type": (["binary", "x", "out", "--field", "x"], "1 of the fields are names alone: give as"),

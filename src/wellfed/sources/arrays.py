@@ -25,7 +25,7 @@ import numpy as np
 from wellfed.datasets import ClassLabel, Schema
 from wellfed.errors import SourceError
 from wellfed.io.files import MappedFile
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, vanished
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_file, vanished
 from wellfed.sources.listing import Listing, NumberedKeys
 from wellfed.sources.sniff import describe, read_head
 from wellfed.sources.types import type_of_array
@@ -64,9 +64,10 @@ class Numpy(ListedSource):
 
     def __post_init__(self) -> None:
         if isinstance(self.files, Mapping):
-            object.__setattr__(self, "files", {name: existing_path(path) for name, path in self.files.items()})
+            files = {name: existing_file(path, "a .npy file") for name, path in self.files.items()}
+            object.__setattr__(self, "files", files)
         else:
-            object.__setattr__(self, "files", existing_path(self.files))
+            object.__setattr__(self, "files", existing_file(self.files, "a .npy or .npz file"))
 
     def scan(self) -> Scan:
         """Reads the arrays' headers."""

@@ -172,6 +172,8 @@ def _folder_files(root: StrPath, skipped: list[Skipped]) -> Iterator[tuple[str, 
             path = os.path.join(folder, name)
             if name.startswith("."):
                 skipped.append(Skipped(path, "is hidden"))
+            elif not os.path.isfile(path):
+                skipped.append(Skipped(path, "is no regular file"))
             elif read_head(path).startswith(b"\x1f\x8b"):
                 skipped.append(Skipped(path, "is gzip, where its files are due. To read a tar, give its path"))
             else:

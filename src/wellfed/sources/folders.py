@@ -20,7 +20,16 @@ from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.datasets import ClassLabel, Image, Schema, Text
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture, vanished
+from wellfed.sources.base import (
+    ListedSource,
+    Scan,
+    StrPath,
+    existing_file,
+    existing_path,
+    printable,
+    read_picture,
+    vanished,
+)
 from wellfed.sources.listing import JoinedKeys, Listing, ListingBuilder
 from wellfed.sources.sniff import describe, image_kind, read_heads, sure_pictures
 
@@ -63,7 +72,7 @@ class ClassFolders(ListedSource):
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", existing_path(self.root))
         if self.labels_file is not None:
-            object.__setattr__(self, "labels_file", existing_path(self.labels_file))
+            object.__setattr__(self, "labels_file", existing_file(self.labels_file, "a list of class names"))
         if not os.path.isdir(self.root):
             raise SourceError("is a file; a folder of class folders is due", os.fspath(self.root))
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from wellfed.datasets import ClassLabel, FeatureType, Image, Scalar, Schema, Tensor, Text
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_file, existing_path, printable, read_picture
 from wellfed.sources.folders import class_label, read_names, read_pictures
 from wellfed.sources.listing import ListingBuilder
 from wellfed.sources.sniff import describe, read_head
@@ -78,9 +78,11 @@ class ListFile(ListedSource):
     def __post_init__(self) -> None:
         if self.label not in get_args(Label):
             raise ValueError(f"label must be one of {', '.join(get_args(Label))}, got {self.label!r}")
-        object.__setattr__(self, "path", existing_path(self.path))
+        object.__setattr__(self, "path", existing_file(self.path, "a list of pictures"))
         root = os.path.dirname(self.path) if self.root is None else existing_path(self.root)
         object.__setattr__(self, "root", root)
+        if self.labels_file is not None:
+            object.__setattr__(self, "labels_file", existing_file(self.labels_file, "a list of class names"))
 
     def scan(self) -> Scan:
         """Reads the list, and looks up the size of each picture."""

@@ -80,7 +80,7 @@ class TFRecords(ListedSource):
         except (RecordError, FileFormatError) as error:
             raise SourceError(_told(error), error.path) from error
         except OSError as error:
-            raise SourceError(f"cannot be read: {error}", paths[0]) from error
+            raise SourceError(f"cannot be read: {error.strerror or error}", str(error.filename or paths[0])) from error
         sizes = [np.diff(index.offsets.astype(np.int64)) - _FRAMING_BYTES for index in indexes]
         counts = dict(zip(group_names(paths), map(len, indexes), strict=True))
         return Scan(schema, Listing(NumberedKeys.of_counts(counts), np.concatenate(sizes), labels, skipped))
