@@ -31,7 +31,9 @@ ptrdiff_t ReadUpTo(int descriptor, uint8_t* out, size_t size) {
 class OpenFolder {
  public:
   OpenFolder(const std::string& folder, std::span<const uint8_t> names, std::span<const int64_t> starts)
-      : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), names_(names), starts_(starts) {}
+      : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        names_(names),
+        starts_(starts) {}
   OpenFolder(const OpenFolder&) = delete;
   OpenFolder& operator=(const OpenFolder&) = delete;
   ~OpenFolder() {

@@ -231,3 +231,10 @@ def test_many_pictures_at_once_are_those_one_by_one(listed):
 
 def test_pictures_are_left_to_be_read_one_by_one_where_one_is_missing(listed):
     assert listed("a.png 0\nnone.png 2\n").load_columns(0, 2) is None
+
+
+def test_a_path_with_nul_is_a_picture_that_is_missing(listed):
+    source = listed("a.png 0\n" * 1 + "b c.png 1\n" + "# " + "x" * 1100 + " 0\nb, c.png\0 2\n")
+
+    with pytest.raises(SourceError, match="is no file, though line 4"):
+        source.load(3)

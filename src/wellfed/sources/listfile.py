@@ -277,5 +277,5 @@ def _unquoted(path: str) -> str:
 def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
-    except OSError:
+    except (OSError, ValueError):  # A path may hold NUL.
         return -1
