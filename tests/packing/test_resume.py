@@ -156,6 +156,19 @@ def test_killed_twice_and_run_again_gives_the_same_bytes(tmp_path, undisturbed, 
     assert contents(out) == whole
 
 
+@pytest.mark.parametrize("share", random.Random(5).choices(range(1, 1000), k=4))
+def test_a_stream_that_was_killed_begins_again_and_gives_the_same_bytes(tmp_path, share):
+    _, operations = run_killed(tmp_path / "whole", TOO_LATE, "--stream")
+    out = tmp_path / "out"
+
+    code, _ = run_killed(out, 1 + int(operations) * share // 1000, "--stream")
+    assert code == KILLED
+    state(out)
+    killed_pack.pack_stream(out)
+
+    assert contents(out) == contents(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("share", random.Random(9).choices(range(1, 1000), k=8))
 def test_killed_while_it_replaces_a_data_set_leaves_the_old_one_or_none(tmp_path, undisturbed, share):
     whole, operations = undisturbed

@@ -1,6 +1,6 @@
 """Packs in a process that kills itself with SIGKILL at the k-th operation on the packed folder.
 
-    python killed_pack.py OUT K [--overwrite] [--two-workers]
+    python killed_pack.py OUT K [--overwrite] [--two-workers] [--stream]
     python killed_pack.py OUT MARKER --from-worker
     python killed_pack.py OUT threads|processes --timed
 
@@ -93,6 +93,12 @@ class Countdown:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+def pack_stream(out: str | os.PathLike[str]) -> None:
+    """Packs an iterable as it comes, into several shards of two splits."""
+    rows = ({"number": number, "text": "a" * (number % 50)} for number in range(60))
+    pack(rows, out, name="s", split={"train": 0.7, "test": 0.3}, shuffle=False, shard_size=1500, workers=1)
+
+
 def main(out: str, argument: str, *flags: str) -> None:
     """Packs until it is killed."""
     if "--from-worker" in flags:
@@ -111,6 +117,10 @@ def main(out: str, argument: str, *flags: str) -> None:
         return
     countdown = Countdown(out, int(argument))
     sys.addaudithook(countdown)
+    if "--stream" in flags:
+        pack_stream(out)
+        print(countdown.seen)
+        return
     workers = 2 if "--two-workers" in flags else 1
     pack(SOURCE, out, workers=workers, overwrite="--overwrite" in flags, **OPTIONS)
     print(countdown.seen)
