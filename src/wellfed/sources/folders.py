@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+_BLOCK = 1 << 16
 _LOOSE = "is a picture outside the class folders"
 _SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"}
 
@@ -144,54 +144,77 @@ def class_label(names: list[str]) -> ClassLabel:
 
 
 def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[str], NDArray[np.int64]]]:
-    """Of each folder its path from the root, its pictures' names, sorted, and sizes; notes all else in `builder`."""
+    """Of each folder its path from the root, its pictures' names, sorted, and sizes; notes all else in `builder`.
+
+    Of a large folder some at a time.
+    """
     with ThreadPoolExecutor(8, "wellfed-sniff") as pool:
-        for folder, files in _folders(root, builder):
-            names = [entry.name for entry in files]
-            sizes = sure_pictures(pool, os.path.join(root, folder), names)
-            unsure = np.flatnonzero(sizes < 0).tolist()
-            for at, head in zip(unsure, read_heads(pool, [files[at].path for at in unsure]), strict=True):
-                if isinstance(head, OSError):
-                    builder.skip(f"{folder}{names[at]}", f"cannot be read: {head.strerror}")
-                elif image_kind(head) is None:
-                    builder.skip(f"{folder}{names[at]}", f"is no picture but {describe(head)}")
-                else:
-                    sizes[at] = files[at].stat().st_size
-            found = np.flatnonzero(sizes >= 0).tolist()
-            if folder and files and not found:
+        for folder, names in _folders(root, builder):
+            found = False
+            for start in range(0, len(names), _BLOCK):
+                block = names[start : start + _BLOCK]
+                sizes = _picture_sizes(pool, root, folder, block, builder)
+                pictures = np.flatnonzero(sizes >= 0).tolist()
+                if pictures:
+                    found = True
+                    yield folder, [block[at] for at in pictures], sizes[pictures]
+            if folder and names and not found:
                 builder.skip(folder, "holds no picture")
-            if found:
-                yield folder, [names[at] for at in found], sizes[found]
 
 
-def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+def _picture_sizes(
+    pool: ThreadPoolExecutor, root: str, folder: str, names: list[str], builder: ListingBuilder
+) -> NDArray[np.int64]:
+    """The size of each file of a folder; -1 for what is no picture, which is noted in `builder`."""
+    place = os.path.join(root, folder)
+    sizes = sure_pictures(pool, place, names)
+    unsure = np.flatnonzero(sizes < 0).tolist()
+    paths = [os.path.join(place, names[at]) for at in unsure]
+    for at, path, head in zip(unsure, paths, read_heads(pool, paths), strict=True):
+        if isinstance(head, OSError):
+            builder.skip(f"{folder}{names[at]}", f"cannot be read: {head.strerror}")
+        elif image_kind(head) is None:
+            builder.skip(f"{folder}{names[at]}", f"is no picture but {describe(head)}")
+        else:
+            sizes[at] = os.stat(path).st_size
+    return sizes
+
+
+def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[str]]]:
     """Each folder's path from the root, with a slash at its end, and its files; parents first, sorted by name."""
     ahead: list[tuple[str, str, tuple[str, ...]]] = [("", root, (os.path.realpath(root),))]
     while ahead:
         folder, path, parents = ahead.pop()
-        files, inner = [], []
+        files, inner, others = [], [], []  # Names alone: entries of a folder of a million files would be 200 MB.
         try:
-            entries = sorted(os.scandir(path), key=attrgetter("name"))
+            for entry in os.scandir(path):
+                reason = _no_file(entry)
+                if reason:
+                    others.append((entry.name, reason))
+                elif not entry.is_dir():
+                    files.append(entry.name)
+                elif (real := os.path.realpath(entry.path)) in parents:
+                    others.append((entry.name, "is a link to a folder that holds it"))
+                else:
+                    inner.append((f"{folder}{entry.name}/", entry.path, (*parents, real)))
         except OSError as error:
             raise vanished(path, error) from error
-        for entry in entries:
-            key = f"{folder}{entry.name}"
-            if entry.name.startswith("."):
-                builder.skip(key, "is hidden")
-            elif entry.is_dir():
-                real = os.path.realpath(entry.path)
-                if real in parents:
-                    builder.skip(key, "is a link to a folder that holds it")
-                else:
-                    inner.append((f"{key}/", entry.path, (*parents, real)))
-            elif entry.is_file():
-                files.append(entry)
-            else:
-                builder.skip(key, "is a broken link" if entry.is_symlink() else "is no regular file")
-        if folder and not entries:
+        for name, reason in sorted(others):
+            builder.skip(f"{folder}{name}", reason)
+        if folder and not (files or inner or others):
             builder.skip(folder, "is empty")
+        files.sort()
         yield folder, files
-        ahead.extend(reversed(inner))
+        ahead.extend(sorted(inner, key=lambda one: one[0][:-1], reverse=True))  # By name: without the slash.
+
+
+def _no_file(entry: os.DirEntry[str]) -> str:
+    """Why an entry of a folder is left out; "" for files and folders."""
+    if entry.name.startswith("."):
+        return "is hidden"
+    if entry.is_dir() or entry.is_file():
+        return ""
+    return "is a broken link" if entry.is_symlink() else "is no regular file"
 
 
 def read_pictures(root: StrPath, listing: Listing, start: int, stop: int) -> tuple[Bytes, Bytes] | None:

@@ -59,9 +59,13 @@ class JoinedKeys:
 
     def take(self, rows: NDArray[np.int64]) -> JoinedKeys:
         """The keys of `rows`, copied."""
-        joined = b"".join([self.joined[self.starts[row] : self.starts[row + 1]] for row in rows])
+        joined = b"".join([self._joined_of(rows[at : at + _BLOCK]) for at in range(0, len(rows), _BLOCK)])
         sizes = np.diff(self.starts)[rows]
         return JoinedKeys(joined, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+    def _joined_of(self, rows: NDArray[np.int64]) -> bytes:
+        starts, ends = self.starts[rows].tolist(), self.starts[rows + 1].tolist()
+        return b"".join([self.joined[start:end] for start, end in zip(starts, ends, strict=True)])
 
     def buffers(self) -> list[bytes]:
         """What a fingerprint is taken of."""
