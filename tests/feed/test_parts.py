@@ -1,168 +1,154 @@
-"""A heavy batch is divided among idle threads, and nothing of that shows in what comes out."""
+"""Batches in parts: the same bytes however they are cut, in one allocation where a transform can tell its size."""
 
-import gc
 import threading
-import weakref
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from feed_model import plain
+from hypothesis import given, settings
 
 import wellfed as wf
-from wellfed.errors import ImageError
-from wellfed.feed import parts
-from wellfed.feed.parts import Helpers
-
-PATIENCE = 30  # For threads that must meet; reached only where they do not. [s]
+from wellfed.errors import StageError
+from wellfed.feed import parts as cutting
+from wellfed.feed.parts import PartSize
 
 
-@pytest.fixture
-def tiny_parts(monkeypatch):
-    monkeypatch.setattr(parts, "PART_SECONDS", 0.0)  # Every row a part.
+@pytest.fixture(autouse=True)
+def _every_batch_is_heavy(monkeypatch):
+    monkeypatch.setattr(cutting, "_HEAVY_SECONDS", 0.0)
+    monkeypatch.setattr(cutting, "_PART_SECONDS", 1e-5)
 
 
-def helper_of(helpers):
-    """A thread that takes tokens as the engine's threads do."""
+class Picture:
+    """A transform as those of `wf.image`: it can tell how large its result is."""
 
-    def run():
-        while token := helpers.tokens.get():
-            token()
+    def static_output(self, rows):
+        del rows
+        return (8, 8, 3), np.uint8
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
-
-
-def test_every_row_is_done_once_whoever_does_it(tiny_parts):
-    helpers = Helpers(2)
-    thread = helper_of(helpers)
-    done = np.zeros(100, np.int64)
-
-    def work(start, stop):
-        done[start:stop] += 1
-
-    helpers.run(work, len(done))
-    helpers.tokens.put(False)
-    thread.join(PATIENCE)
-
-    assert done.tolist() == [1] * 100
+    def apply(self, columns, seeds, out=None):
+        del seeds
+        out = np.empty((len(columns["x"]), 8, 8, 3), np.uint8) if out is None else out
+        out[:] = columns["x"].astype(np.uint8)[:, None, None, None]
+        return {"image": out, "x": columns["x"]}
 
 
-def test_an_idle_thread_takes_a_part_of_a_heavy_batch(tiny_parts):
-    helpers = Helpers(2)
-    thread = helper_of(helpers)
-    both = threading.Barrier(2)
-
-    def work(start, stop):
-        del stop
-        if start in (1, 2):
-            both.wait(PATIENCE)  # Passes only where two threads are inside.
-
-    helpers.run(work, 3)
-    helpers.tokens.put(False)
-    thread.join(PATIENCE)
-
-    assert not both.broken
+def pictures(length, threads=3):
+    return wf.from_arrays({"x": np.arange(length)}).shuffle(seed=1).map(Picture()).with_options(threads=threads)
 
 
-def test_a_batch_that_is_soon_done_wakes_nobody():
-    helpers = Helpers(2)
-
-    helpers.run(lambda _start, _stop: None, 64)
-
-    assert helpers.tokens.empty()
+def values(batches):
+    return [(b["x"].tolist(), b["image"][:, 0, 0, 0].tolist(), b["image"].shape) for b in batches]
 
 
-def test_the_first_part_that_fails_is_the_one_that_is_raised(tiny_parts):
-    helpers = Helpers(2)
-    thread = helper_of(helpers)
-    both = threading.Barrier(2)
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 60), st.integers(1, 20), st.booleans(), st.integers(1, 4), st.integers(0, 3))
+def test_batches_in_parts_are_the_batches(length, size, drop, threads, skip):
+    order = [int(x) for x in wf.from_arrays(np.arange(length)).shuffle(seed=1)]
+    due = [order[i : i + size] for i in range(0, length, size)]
+    due = [b for b in due if len(b) == size or not drop][skip:]
+    batched = pictures(length, threads).batch(size, drop).prefetch(2)
+    iterator = iter(batched)
+    for _ in range(skip):
+        next(iterator, None)
+    resumed = iter(batched)
+    resumed.load_state_dict(iterator.state_dict())
+    iterator.close()
 
-    def work(start, stop):
-        del stop
-        if start in (1, 2):
-            both.wait(PATIENCE)
-            raise ValueError(f"row {start}")
-
-    with pytest.raises(ValueError, match="row 1"):
-        helpers.run(work, 10)
-    helpers.tokens.put(False)
-    thread.join(PATIENCE)
-
-
-def test_no_part_begins_once_the_owner_has_closed(tiny_parts):
-    done = []
-
-    Helpers(1).run(lambda start, _: done.append(start), 10, lambda: len(done) == 3)
-
-    assert done == [0, 1, 2]
+    assert values(resumed) == [(b, [x % 256 for x in b], (len(b), 8, 8, 3)) for b in due]
 
 
-def test_a_call_for_help_that_is_answered_too_late_does_nothing(tiny_parts):
-    helpers, done = Helpers(2), []
+def test_a_function_of_the_users_is_called_on_several_threads_for_one_batch():
+    gate = threading.Barrier(2, timeout=60)
 
-    def work(start, stop):
-        del stop
-        done.append(start)
-        if start == 1:
-            raise ValueError("the end")
+    def both(x):
+        if x in (0, 8):
+            gate.wait()  # Rows of the batch's first two parts: no thread alone gets through.
+        return x
 
-    with pytest.raises(ValueError, match="the end"):
-        helpers.run(work, 10)
-    helpers.tokens.get()()
+    (batch,) = wf.from_arrays(np.arange(32)).map(both).batch(32).with_options(threads=2)
 
-    assert done == [0, 1]
+    assert batch.tolist() == list(range(32))
 
 
-def test_a_call_for_help_that_nobody_answered_keeps_no_batch_alive(tiny_parts):
-    class Batch:
-        """What the work refers to."""
+def test_parts_lie_in_one_allocation_and_batches_are_their_own():
+    batches = list(pictures(64).batch(16))
+    addresses = {b["image"].__array_interface__["data"][0] for b in batches}
 
-    batch = Batch()
-    alive = weakref.ref(batch)
-    helpers = Helpers(2)
-
-    def work(start, stop, batch=batch):
-        pass
-
-    helpers.run(work, 10)
-    del work, batch
-    gc.collect()
-
-    assert not helpers.tokens.empty()
-    assert alive() is None
+    assert len(addresses) == 4
+    assert all(b["image"].flags.c_contiguous and b["image"].flags.writeable for b in batches)
+    batches[0]["image"][:] = 0
+    assert batches[1]["image"].any()
 
 
-# --- In a feed ----------------------------------------------------------------------------------
+def test_what_a_transform_wrote_is_not_copied(monkeypatch):
+    copied = []
+    monkeypatch.setattr(
+        cutting, "concat_columns", lambda pieces: copied.append(pieces[0].ndim) or np.concatenate(pieces)
+    )
+    list(pictures(64).batch(16))
+
+    assert copied
+    assert set(copied) == {1}  # The labels; never the pictures.
 
 
-def photos(damaged=()):
-    random = np.random.default_rng(0)
-    pictures = [random.integers(0, 256, (20 + i % 7, 30, 3)).astype(np.uint8) for i in range(48)]
-    encoded = [wf.image.encode_image(picture, "jpeg") for picture in pictures]
-    for row in damaged:
-        encoded[row] = encoded[row][:-200]
-    return wf.from_arrays({"image": wf.Bytes.from_list(encoded), "row": np.arange(48)})
+def test_kept_batches_keep_their_content_while_others_are_made():
+    kept = list(pictures(400).batch(32))
+
+    assert values(kept) == values(pictures(400, threads=1).batch(32))
 
 
-CHAIN = wf.image.fuse([wf.image.RandomResizedCrop("image", 16), wf.image.RandomFlip("image")])
+@pytest.mark.parametrize("bad", [0, 5, 17, 31, 39])
+def test_an_error_comes_after_the_batches_before_it(bad):
+    def fail(x):
+        if x == bad:
+            raise ValueError("this one")
+        return x
+
+    got = []
+    with pytest.raises(StageError, match=f"failed at row {bad}: ValueError: this one"):
+        got.extend(plain(b) for b in wf.from_arrays(np.arange(40)).map(fail).batch(8).with_options(threads=3))
+
+    assert got == [tuple(range(i, i + 8)) for i in range(0, bad // 8 * 8, 8)]
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_batches_are_the_same_however_they_are_divided(tiny_parts, threads):
-    apart = [batch["image"] for batch in photos().shuffle(seed=0).map(CHAIN).batch(16).with_options(threads=threads)]
-    whole = [batch["image"] for batch in photos().shuffle(seed=0).map(CHAIN).batch(16).with_options(threads=1)]
+def test_rows_are_replaced_in_parts_as_in_whole_batches(monkeypatch):
+    def fail(x):
+        if x % 7 == 0:
+            raise ValueError("this one")
+        return x
 
-    assert np.array_equal(np.concatenate(apart), np.concatenate(whole))
+    def build():
+        dataset = wf.from_arrays(np.arange(50)).shuffle(seed=2).map(fail).batch(8)
+        return [plain(b) for b in dataset.with_options(threads=2, on_error="replace")]
+
+    cut = build()
+    monkeypatch.setattr(cutting, "_HEAVY_SECONDS", 1e9)
+
+    assert cut == build()
 
 
-def test_the_first_damaged_picture_is_named_although_others_fail_too(tiny_parts):
-    with pytest.raises(ImageError, match="row 9") as caught:
-        list(photos(damaged=[9, 11, 40]).batch(48).map(CHAIN).with_options(threads=3))
-    assert "damaged" in str(caught.value)
+def test_random_numbers_do_not_depend_on_the_cut(monkeypatch):
+    def noisy(x, rng):
+        return x + rng.integers(1000)
+
+    def build():
+        dataset = wf.from_arrays(np.arange(50)).shuffle(seed=2).map(noisy, rng=True).repeat(2).batch(8)
+        return [plain(b) for b in dataset.epoch(1)]
+
+    cut = build()
+    monkeypatch.setattr(cutting, "_HEAVY_SECONDS", 1e9)
+
+    assert cut == build()
 
 
-def test_threads_end_with_the_last_batch(tiny_parts):
-    before = threading.active_count()
+def test_light_batches_stay_whole_and_heavy_ones_are_cut_by_time(monkeypatch):
+    monkeypatch.setattr(cutting, "_HEAVY_SECONDS", 0.025)
+    monkeypatch.setattr(cutting, "_PART_SECONDS", 0.012)
+    light, heavy, held_up = (PartSize(1 << 20, elements=16, batch=64, least=4) for _ in range(3))
+    light.learn(16, 16 << 20, 0.001)
+    heavy.learn(16, 16 << 10, 0.016)
+    held_up.learn(16, 16 << 10, 10.0)
 
-    assert len(list(photos().shuffle(seed=0).map(CHAIN).batch(48).with_options(threads=4))) == 1
-    assert threading.active_count() == before
+    assert (light.elements, heavy.elements, held_up.elements) == (64, 12, 4)

@@ -61,20 +61,20 @@ class Loader(ABC, Generic[T]):
         feed = self._dataset.epoch(begin["epoch"])
         if feed.state_dict() != begin:
             feed.load_state_dict(begin)
-        moving: deque[T] = deque()
-        position = begin["position"]
+        moving: deque[tuple[T, list[Any]]] = deque()  # With where the feed stands behind each.
         with feed:
             for element in feed:
-                moving.append(self._start(element))
+                moving.append((self._start(element), feed.progress()))
                 if len(moving) > self._ahead:
-                    position += 1
-                    self._here = {**begin, "position": position}
-                    yield self._finish(moving.popleft())
+                    yield self._arrive(begin, *moving.popleft())
             while moving:
-                position += 1
-                self._here = {**begin, "position": position}
-                yield self._finish(moving.popleft())
+                yield self._arrive(begin, *moving.popleft())
         self._here = _epoch_after(begin)
+
+    def _arrive(self, begin: dict[str, Any], element: T, progress: list[Any]) -> T:
+        position, cursor = progress
+        self._here = {**begin, "position": position, "cursor": cursor}
+        return self._finish(element)
 
     def _first(self) -> dict[str, Any]:
         return self._dataset.epoch(0).state_dict()
@@ -102,11 +102,12 @@ class Loader(ABC, Generic[T]):
           StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
             comes from a generator.
         """
-        self._dataset.epoch(0).load_state_dict(saved)
-        self._here = self._next = dict(saved)
+        feed = self._dataset.epoch(0)
+        feed.load_state_dict(saved)
+        begin = self._here = self._next = feed.state_dict()
         with contextlib.suppress(TypeError):  # Without a length, the end is seen only on the way.
-            if saved["position"] >= len(self) > 0:
-                self._here = self._next = _epoch_after(saved)
+            if begin["position"] >= len(self) > 0:
+                self._here = self._next = _epoch_after(begin)
 
     def set_epoch(self, epoch: int) -> None:
         """The next `iter` gives this epoch, from its start, or from a loaded state that stands in it.
@@ -118,5 +119,5 @@ class Loader(ABC, Generic[T]):
             self._here = self._next = {**_epoch_after(begin), "epoch": epoch}
 
 
-def _epoch_after(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {**state, "epoch": state["epoch"] + 1, "position": 0}
+def _epoch_after(state: dict[str, Any]) -> dict[str, Any]:
+    return {**state, "epoch": state["epoch"] + 1, "position": 0, "cursor": None, "consumed": 0}
