@@ -174,6 +174,7 @@ test-tfds: .venvs/tfds/.wellfed
 # doctests of adapters/tensorflow.py are left out where TensorFlow is not installed; tests/parity has its tests.
 test-partners: .venvs/partners/.wellfed
 	.venvs/partners/bin/python -m pytest tests/partners
+	.venvs/partners/bin/python -m pytest tests/sources/test_parquet.py tests/sources/test_many_at_once.py tests/packing/test_export.py tests/cli/test_cli_pack.py
 	for library in arrow jax torch; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
 	.venvs/partners/bin/python -m pytest --doctest-modules --doctest-ignore-import-errors --pyargs wellfed.adapters
 

@@ -62,6 +62,7 @@ class Row:
       unit: What the figure counts; "s" and "MB" are costs, where less is better, anything else is a rate per second.
       ordered: Whether both sides deliver in the same order.
       limit: For a row without a peer: the least rate, or the highest cost, that is due.
+      later: Whether there is a later epoch to time: what is read has one, what is written or paid once has none.
     """
 
     name: str
@@ -73,11 +74,12 @@ class Row:
     unit: str = "records"
     ordered: bool = True
     limit: float | None = None
+    later: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What is timed: what is read has a second epoch, what is written or paid once has none."""
-        return ("first", "later") if self.data else ("first",)
+        """What is timed."""
+        return ("first", "later") if self.data and self.later else ("first",)
 
     @property
     def is_cost(self) -> bool:

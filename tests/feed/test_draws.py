@@ -176,3 +176,17 @@ def test_map_takes_tf_datas_arguments():
     assert ints(feed.range(3).map(lambda x: x + 1, num_parallel_calls=-1)) == [1, 2, 3]
     with pytest.raises(PlanError, match="map: num_parallel_calls must be at least 1, -1 or None; got 0"):
         feed.range(3).map(lambda x: x, num_parallel_calls=0)
+
+
+def test_windows_of_rows_of_any_length_are_ragged_or_padded_as_batches_are():
+    records = wf.from_arrays(
+        wf.Bytes.from_list([wf.encode_example({"a": np.arange(n), "b": np.arange(n)}) for n in (2, 1, 3)])
+    )
+    spec = {
+        "a": wf.VarLenFeature(np.int64),
+        "b": wf.FixedLenSequenceFeature([], np.int64, allow_missing=True, default_value=9),
+    }
+    first, _ = records.parse(spec).window(2)
+
+    assert first["a"].to_list() == [[0, 1], [0]]
+    assert first["b"].tolist() == [[0, 1], [0, 9]]

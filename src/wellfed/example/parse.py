@@ -8,6 +8,7 @@ A parser is compiled once per set of features and kept; each call is one native 
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -24,6 +25,7 @@ Failure: TypeAlias = tuple[int, int, int, int, int, int]
 
 _MALFORMED = 1  # The kernel's ParseStatus.
 _NO_DATA = np.empty(0, np.uint8)
+_REPEATED = "{} of {} examples hold a feature more than once: the last one counts; scan_features says which"
 
 
 def native_call(native: Any, serialized: RecordBatch, *memory: Any) -> tuple[Any, Any, np.ndarray[Any, Any]]:
@@ -110,9 +112,12 @@ class FeatureParser:
         present = dict(present or {})
         masks = {key: present.setdefault(key, np.empty(rows, np.bool_)) for key in self._masks.values()}
         marks = self._marks(rows, present)
+        before = self.native.repeated
         raw, failure, data = native_call(self.native, serialized, memory, marks)
         if failure is not None:
             raise self.error(failure)
+        if self.native.repeated != before:
+            warnings.warn(_REPEATED.format(self.native.repeated - before, rows), stacklevel=3)
         columns = self.columns(raw, dense, rows, data)
         if not masks:
             return columns
@@ -233,6 +238,10 @@ def parse_example(serialized: RecordBatch, features: Mapping[str, FeatureSpec]) 
       FeatureLengthError: An example holds another number of values (or bytes) than the spec's shape.
       MalformedExampleError: The bytes are no Example; `reason` has the offset from the proto's start.
       ValueError: The features cannot be compiled.
+
+    Warns:
+      UserWarning: Examples hold a feature of the specification more than once: two entries of one key, or Examples
+        put end to end. What stands before the last is lost.
 
     Differs from tf.io.parse_example:
       VarLenFeature gives `Ragged`, not a SparseTensor. Chunks of a list are joined, as protobuf does. All differences

@@ -34,8 +34,9 @@ class Dataset(Verbs, SequentialVerbs):
     Arrays that are delivered own their memory, or share it with other elements of the same batch or unit; writing to
     one never changes another element. Each `iter(dataset)` is the next epoch, from 0; `epoch(n)` is that one.
 
-    All verbs here keep a data set *addressable*: it has a length and a row can be read at any time, so shuffling is
-    exact and resuming takes constant time.
+    Each verb says which of three kinds it gives. *Addressable*: it has a length and a row can be read at any time, so
+    shuffling is exact and resuming takes constant time. *Replayable*: elements come one after another, and a saved
+    place is reached by making a few of them again. *Opaque*: forward only.
 
     Example:
       >>> import numpy as np

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
-from wellfed.feed.tree import stack
+from wellfed.feed.specs import StackRows, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -124,7 +124,8 @@ class SequentialVerbs(ABC):
         """The elements without those that cannot be made: damaged, not fitting, or failed by a function. Replayable.
 
         It covers what stands before it; `stats().skipped` names each. `with_options(on_error="skip")` is the same for
-        all that stands before the first `batch`. A generator that raised has ended, so its error is raised.
+        all that stands before the first `batch`. A generator that raised has ended, so its error is raised; a data set
+        within `interleave` or `flat_map` that fails has ended too.
 
         Args:
           log_warning: Write each to the log "wellfed.feed" too.
@@ -145,7 +146,7 @@ class SequentialVerbs(ABC):
           `.window(3, shift=1).flat_map(lambda w: w.batch(3))` gives there.
         """
         windows = plan.Window(self._node, size, size if shift is None else shift, stride, drop_remainder)
-        return self._with(plan.Map(windows, stack))
+        return self._with(plan.Map(windows, StackRows(spec_of(self._node))))
 
     def bucket_by_sequence_length(  # noqa: PLR0917 -- tf.data's.
         self,

@@ -187,7 +187,7 @@ def _of_list(feature: Any) -> TensorSpec:
 
 
 def _of_map(node: plan.Map) -> Tree | None:
-    if node.function is stack and isinstance(node.source, plan.Window):
+    if isinstance(node.function, StackRows) and isinstance(node.source, plan.Window):
         rows = spec_of(node.source.source)
         size = node.source.size if node.source.drop_remainder else None
         return None if rows is None else map_tree(lambda leaf: batched(leaf, size), rows)
@@ -217,6 +217,22 @@ def stack_as(elements: Sequence[Tree], spec: Tree | None) -> Tree:
         joined = ragged_of(elements)
         return Steps(joined.values, joined.row_splits, spec.padding)
     return ragged_of(elements) if isinstance(spec, RaggedTensorSpec) else stack(elements)
+
+
+@dataclass(frozen=True, slots=True)
+class StackRows:
+    """From a list of elements to the columns whose rows they are.
+
+    Attributes:
+      spec: The form of an element, where it is known.
+    """
+
+    spec: Tree | None
+
+    def __call__(self, rows: Sequence[Tree]) -> Tree:
+        """The columns; steps are padded, as in a batch."""
+        columns = stack_as(rows, self.spec)
+        return map_tree(lambda column: column.to_padded() if isinstance(column, Steps) else column, columns)
 
 
 def is_dense(leaf: TensorSpec) -> bool:
