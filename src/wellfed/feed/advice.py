@@ -88,16 +88,21 @@ def _limit(stats: FeedStats, waited: float) -> str:
         )
     if not stats.stages:
         return ": the feed is the limit."
-    blocked = _blocked(stats)
     busiest = max(stats.stages, key=lambda stage: _work(stage) / _time(stage, stats))
-    if blocked > _work(busiest) / _time(busiest, stats):
+    blocked = max(stats.stages, key=lambda stage: _without_core(stage) / _time(stage, stats))
+    if _without_core(blocked) / _time(blocked, stats) > _work(busiest) / _time(busiest, stats):
         return (
-            f"; threads at work had no core for {blocked:.0%} of their time, because Python's interpreter or another "
-            "program held it: functions on whole batches, larger batches, or cores of its own would help."
+            f"; {_used(blocked, stats)} and had a core for {_work(blocked) / blocked.seconds:.0%} of that, since another "
+            "program or Python's interpreter held them: cores of its own, larger batches, or functions on whole batches "
+            "would help."
         )
-    threads = busiest.threads or stats.threads
-    share, crew = busiest.seconds / _time(busiest, stats), "one thread" if threads == 1 else f"{threads} threads"
-    return f"; {busiest.name} used {share:.0%} of {crew}: {busiest.helps} would help."
+    return f"; {_used(busiest, stats)}: {busiest.helps} would help."
+
+
+def _used(stage: StageStats, stats: FeedStats) -> str:
+    threads = stage.threads or stats.threads
+    share, crew = stage.seconds / _time(stage, stats), "one thread" if threads == 1 else f"{threads} threads"
+    return f"{stage.name} used {min(share, 1):.0%} of {crew}"
 
 
 def _kept_fed(stats: FeedStats) -> str:
@@ -119,6 +124,6 @@ def _work(stage: StageStats) -> float:
     return stage.seconds if waits or not stage.cpu_seconds else stage.cpu_seconds
 
 
-def _blocked(stats: FeedStats) -> float:
-    """The share of the threads' time in which they were at work and had no core, storage left aside."""
-    return sum((stage.seconds - _work(stage)) / _time(stage, stats) for stage in stats.stages)
+def _without_core(stage: StageStats) -> float:
+    """How long threads were in a step and had no core, waiting by intent left aside. [s]."""
+    return stage.seconds - _work(stage)
