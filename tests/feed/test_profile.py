@@ -271,7 +271,7 @@ SENTENCES = {
     ),
     "no core": (
         stats(6.1, StageStats("map(f)", 600, 18.0, 2.0, threads=2)),
-        "map(f) used 90% of 2 threads and had a core for 11% of that, since another program or Python's interpreter held",
+        "map(f) used 90% of 2 threads and had a core for 11% of that, since another program or Python's",
     ),
     "a long start": (
         stats(9.0, READ, first=8.0),

@@ -92,9 +92,9 @@ def _limit(stats: FeedStats, waited: float) -> str:
     blocked = max(stats.stages, key=lambda stage: _without_core(stage) / _time(stage, stats))
     if _without_core(blocked) / _time(blocked, stats) > _work(busiest) / _time(busiest, stats):
         return (
-            f"; {_used(blocked, stats)} and had a core for {_work(blocked) / blocked.seconds:.0%} of that, since another "
-            "program or Python's interpreter held them: cores of its own, larger batches, or functions on whole batches "
-            "would help."
+            f"; {_used(blocked, stats)} and had a core for {_work(blocked) / blocked.seconds:.0%} of that, since "
+            "another program or Python's interpreter held them: cores of its own, larger batches, or functions on "
+            "whole batches would help."
         )
     return f"; {_used(busiest, stats)}: {busiest.helps} would help."
 
