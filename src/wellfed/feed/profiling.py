@@ -13,7 +13,7 @@ from wellfed.example import infer_spec, scan_features
 from wellfed.feed import plan
 from wellfed.feed.account import Account
 from wellfed.feed.open import open as open_dataset
-from wellfed.feed.stats import FeedStats, ReplacedRow, StageStats
+from wellfed.feed.stats import FeedStats, ReplacedRow, SkippedRow, StageStats
 from wellfed.feed.trace import Trace
 from wellfed.image import Resize
 from wellfed.io import TFRecordReader
@@ -128,6 +128,7 @@ class _Run:
         self._elements, self._in_epoch = 0, 1
         self._consumer_seconds = self._first_seconds = 0.0
         self._replaced: tuple[ReplacedRow, ...] = ()
+        self._skipped: tuple[SkippedRow, ...] = ()
         self._last = FeedStats(0, 0.0, 0.0)
         self._began = perf_counter()
         self._ended = self._began
@@ -155,6 +156,7 @@ class _Run:
         self._ended = perf_counter()
         stats = iterator.stats()
         self._replaced += stats.replaced
+        self._skipped += stats.skipped
         self._last = stats
         self._first_seconds = self._first_seconds or stats.first_seconds
 
@@ -174,6 +176,7 @@ class _Run:
             elements=self._elements,
             seconds=self._ended - self._began,
             replaced=self._replaced,
+            skipped=self._skipped,
             first_seconds=self._first_seconds,
             consumer_seconds=self._consumer_seconds,
         )
