@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
-from wellfed.example import infer_spec, scan_features
 from wellfed.feed import plan
 from wellfed.feed.account import Account
+from wellfed.feed.open import infer_features
 from wellfed.feed.open import open as open_dataset
 from wellfed.feed.stats import FeedStats, ReplacedRow, SkippedRow, StageStats
 from wellfed.feed.trace import Trace
 from wellfed.image import Resize
-from wellfed.io import TFRecordReader
 
 if TYPE_CHECKING:
     import os
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
 
     from wellfed.feed.dataset import Dataset
     from wellfed.feed.iterator import DatasetIterator
-
-_SCANNED = 1000  # Records that tell which features there are.
-_PICTURES = {"jpeg", "png", "gif", "webp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +206,8 @@ def open_to_profile(
         columns = (_picture_column(step) for step in plan.walk(dataset._node))
         pictures = [column for column in columns if column is not None]
     else:
-        dataset, pictures = _inferred(node.files)
+        features, pictures = infer_features(node.files)
+        dataset = open_dataset(list(node.files), features=features or None)
     if resize is not None:
         for column in pictures:
             dataset = dataset.map(Resize(column, resize))
@@ -220,12 +216,3 @@ def open_to_profile(
 
 def _picture_column(step: plan.Node) -> str | None:
     return getattr(step.function, "column", None) if isinstance(step, plan.Map) else None
-
-
-def _inferred(files: tuple[str, ...]) -> tuple[Dataset, list[str]]:
-    """The data set of bare files, parsed, and its columns of encoded pictures."""
-    records = (record for file in files for record in TFRecordReader(file))
-    scan = scan_features(islice(records, _SCANNED))
-    features = infer_spec(scan).features
-    pictures = [name for name in features if _PICTURES & set(scan.features[name].looks)]
-    return open_dataset(list(files), features=features or None), pictures

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 _STREAM_WINDOW = 4  # Units that a stream may be ahead; one thread makes them.
 MOST_THREADS = 16  # As far as AUTOTUNE goes on small machines, for slow disks and URLs.
-_PATIENCE = 5.0  # How long to wait for threads that may wait for the one that waits. [s]
 _CURSOR_EVERY = 16  # Elements between two places that a stream goes on at; batches are all such places.
 
 
@@ -184,8 +183,7 @@ class _Run(Iterator[Tree]):
     def __init__(self, engine: Engine, position: int, pieces: Iterator[tuple[int, Tree]]) -> None:
         self._engine, self._position, self._pieces = engine, position, pieces
         self._ended = False
-        # A stream is dropped by its own thread, for which those below it never wait; collected elsewhere, they may.
-        weakref.finalize(self, engine.close, _PATIENCE)
+        weakref.finalize(self, engine.collected)
 
     def __iter__(self) -> Iterator[Tree]:
         for position, piece in self._pieces:
