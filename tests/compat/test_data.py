@@ -68,7 +68,7 @@ def test_a_generator_in_the_dtypes_that_were_promised():
 def test_a_generator_that_breaks_its_promise_is_named():
     made = Dataset.from_generator(lambda: [[1, 2]], output_signature=tf.TensorSpec([3], tf.int32))
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"of shape \(2,\) where \(3\) was promised"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"of shape \(2,\) where \(3,\) was promised"):
         values(made)
 
 
@@ -174,6 +174,16 @@ def test_the_global_seed_fixes_a_shuffle():
     assert orders[0] == orders[1]
 
 
+def test_take_and_skip_of_one_order_share_nothing():
+    """The usual way to keep elements for validation."""
+    mixed = Dataset.range(40).shuffle(40, reshuffle_each_iteration=False)
+    held, rest = mixed.take(10), mixed.skip(10)
+
+    assert [int(n) for n in held] == [int(n) for n in held]
+    assert sorted(int(n) for part in (held, rest) for n in part) == [*range(40)]
+    assert sorted(int(n) for n in rest.concatenate(held)) == [*range(40)]
+
+
 def test_reduce_joins_all_elements():
     assert SMALL.reduce(np.int64(0), lambda state, n: state + n).numpy() == 21
 
@@ -232,6 +242,21 @@ def test_the_parts_of_a_tuple_are_arguments():
     assert values(pairs.map(lambda a, b: (b, {"a": a, "one": 1}))) == [
         (10, {"a": 1, "one": 1}),
         (20, {"a": 2, "one": 1}),
+    ]
+
+
+def test_equality_is_of_values_in_a_function_given_to_map():
+    names = np.array(["cats", "dogs"])
+    paths = Dataset.from_tensor_slices(["x/dogs/1.png", "x/cats/2.png"])
+
+    labels = paths.map(lambda path: tf.argmax(tf.strings.split(path, "/")[-2] == names))
+    others = Dataset.range(3).map(lambda n: (n == 1, n != 1, np.array(1) == n))
+
+    assert [int(label) for label in labels] == [1, 0]
+    assert [tuple(map(bool, row)) for row in others] == [
+        (False, True, False),
+        (True, False, True),
+        (False, True, False),
     ]
 
 

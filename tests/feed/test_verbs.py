@@ -174,6 +174,14 @@ def test_a_split_shares_nothing_and_loses_nothing(length, fraction, epoch):
     assert len(ints(train)) == round(length * fraction)
 
 
+def test_parts_of_a_fixed_order_share_nothing_also_where_they_are_joined_again():
+    fixed = numbers(0, 50).shuffle(seed=3, reshuffle_each_iteration=False)
+    left, right = numbers(0, 50).split(0.3, seed=3)
+
+    assert sorted(ints(fixed.skip(20).concatenate(fixed.take(20)))) == [*range(50)]
+    assert sorted(ints(left.map(lambda row: row).concatenate(right))) == [*range(50)]
+
+
 def test_a_split_is_the_same_in_each_epoch():
     train, _ = numbers(0, 100).split(0.7, seed=3)
 

@@ -6,6 +6,7 @@ they run by columns (see `tracing`); functions given to other verbs get one elem
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -222,10 +223,16 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Puts the elements into a random order: exact over the whole data set, where the feed knows its length."""
+        """Puts the elements into a random order: exact over the whole data set, where the feed knows its length.
+
+        With `reshuffle_each_iteration=False` and no seed it is one order, drawn here: `take` and `skip` of it share
+        nothing.
+        """
         del name
         seed = get_default_graph().op_seed(None if seed is None else int(plain(seed)))
         again = reshuffle_each_iteration is not False
+        if seed is None and not again:
+            seed = secrets.randbits(63)
         size = int(plain(buffer_size))
         return self.over(self.behind.shuffle(size, seed=seed, reshuffle_each_iteration=again))
 

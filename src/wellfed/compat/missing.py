@@ -45,6 +45,14 @@ INSTEAD = {
     "image.": "wellfed.image, or tf.py_func with Pillow or OpenCV",
     "io.": "wellfed.io and wellfed.example",
     "strings.": "tf.py_func with Python's own strings",
+    "math.": "NumPy, in tf.numpy_function or in a function given to Dataset.map",
+    "linalg": "NumPy, in tf.numpy_function or in a function given to Dataset.map",
+    "signal": "NumPy or SciPy, in tf.numpy_function or in a function given to Dataset.map",
+    "random.": "numpy.random; Dataset.map of wellfed.feed gives a function a generator of its own (rng=True)",
+    "sparse.": "wellfed.Ragged and wellfed.example.Sparse",
+    "ragged": "wellfed.Ragged",
+    "feature_column": "wellfed.parse_example reads features; NumPy makes buckets and crosses of them",
+    "contrib.": "its parts went elsewhere in TensorFlow 2; of tf.contrib.data, wellfed.feed has what input needs",
 }
 
 
