@@ -524,3 +524,71 @@ def test_an_initializable_iterator_begins_anew():
         session.run(iterator.initializer)
 
         assert session.run(following).tolist() == first.tolist() == [0, 1]
+
+
+def test_a_data_set_of_placeholders_takes_their_values_when_it_begins(files):
+    with tf.Graph().as_default(), tf.Session() as session:
+        names, size = tf.placeholder(tf.string, [None]), tf.placeholder(tf.int64, [])
+        late = tf.data.TFRecordDataset(names).map(tf.strings.length).repeat(2).batch(size)
+        iterator = late.make_initializable_iterator()
+        lengths = iterator.get_next()
+        assert (lengths.dtype, lengths.shape.as_list()) == (tf.int32, [None])
+
+        with pytest.raises(tf.errors.FailedPreconditionError, match="has not been initialized"):
+            session.run(lengths)
+        for count in (3, 5):
+            session.run(iterator.initializer, {names: files[:1], size: count})
+            assert len(session.run(lengths)) == count
+
+
+def test_arrays_that_are_fed_become_slices_and_go_through_all_verbs():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.placeholder(tf.float32, [None, None, 2]), tf.placeholder(tf.int64, [None])
+        pairs = Dataset.zip((Dataset.from_tensor_slices(x), Dataset.from_tensor_slices({"y": y}))).skip(1)
+        assert pairs.output_shapes[0].as_list() == [None, 2]
+        assert pairs.output_types == (tf.float32, {"y": tf.int64})
+        iterator = pairs.make_initializable_iterator()
+        element = iterator.get_next()
+
+        session.run(iterator.initializer, {x: np.ones((2, 3, 2)), y: [7, 8]})
+        pixels, label = session.run(element)
+
+        assert (pixels.shape, int(label["y"])) == ((3, 2), 8)
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(element)
+
+
+def test_a_data_set_of_placeholders_has_no_elements_before_a_run():
+    with tf.Graph().as_default():
+        late = Dataset.range(tf.placeholder(tf.int64, []))
+
+        with pytest.raises(TypeError, match="no elements before a run: make_initializable_iterator"):
+            iter(late)
+        with pytest.raises(ValueError, match="make_one_shot_iterator: the data set waits for the value of a tensor"):
+            late.make_one_shot_iterator()
+
+
+def test_one_iterator_goes_through_several_data_sets_of_one_structure():
+    with tf.Graph().as_default(), tf.Session() as session:
+        first, second = Dataset.range(3), Dataset.range(10, 12)
+        iterator = tf.data.Iterator.from_structure(first.output_types, first.output_shapes)
+        following = iterator.get_next()
+        with pytest.raises(tf.errors.FailedPreconditionError, match="has not been initialized"):
+            session.run(following)
+        starts = iterator.make_initializer(first), iterator.make_initializer(second)
+
+        for start, due in zip(starts, ([0, 1, 2], [10, 11]), strict=True):
+            session.run(start)
+            assert [int(session.run(following)) for _ in due] == due
+
+
+def test_a_handle_that_is_fed_says_which_iterator_goes_on():
+    with tf.Graph().as_default(), tf.Session() as session:
+        first, second = (Dataset.range(start, 9).make_one_shot_iterator() for start in (0, 5))
+        handle = tf.placeholder(tf.string, [])
+        following = tf.data.Iterator.from_string_handle(handle, tf.int64, []).get_next()
+        one, other = session.run([first.string_handle(), second.string_handle()])
+
+        assert [int(session.run(following, {handle: h})) for h in (one, other, one, other)] == [0, 5, 1, 6]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no handle of an iterator"):
+            session.run(following, {handle: b"?"})

@@ -30,6 +30,7 @@ from wellfed.compat.elements import (
     without_lists,
 )
 from wellfed.compat.iterators import DatasetIterator, OneShotIterator, guarded
+from wellfed.compat.late import DatasetClass, late
 from wellfed.compat.missing import refuse
 from wellfed.compat.sequential import SequentialVerbs
 from wellfed.compat.tracing import MapFunction, TensorSpec, spec_of_value
@@ -42,14 +43,7 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 
 
-class _Refusing(type):
-    """Says of a name that a class has not what wellfed has instead."""
-
-    def __getattr__(cls, name: str) -> Any:
-        refuse("data.Dataset", name)
-
-
-class Dataset(SequentialVerbs, metaclass=_Refusing):
+class Dataset(SequentialVerbs, metaclass=DatasetClass):
     """Elements in an order. Made by `from_tensor_slices` and its kin; each verb gives a new data set.
 
     Elements are eager tensors, tuples or dicts; strings are `bytes`. All of it is `wellfed.feed.Dataset` behind
@@ -72,6 +66,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
     # --- Making ------------------------------------------------------------------------------------
 
     @staticmethod
+    @late
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Gives the rows of arrays, or of tuples and dicts of arrays of one length."""
         del name
@@ -79,6 +74,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return Dataset(feed.from_arrays(columns), map_tree(spec_of_rows, columns))
 
     @staticmethod
+    @late
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Gives one element."""
         del name
@@ -118,6 +114,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return Dataset(feed.from_generator(elements), spec)
 
     @staticmethod
+    @late
     def range(*args: Any, output_type: Any = "int64", name: str | None = None) -> Dataset:
         """Gives the numbers of Python's `range`, int64."""
         del name
@@ -126,6 +123,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return made if kind.name == "int64" else made.map(lambda n: eager(np.asarray(n).astype(kind.dtype)))
 
     @staticmethod
+    @late
     def list_files(
         file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
     ) -> Dataset:
@@ -140,6 +138,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return made if shuffle is False else made.shuffle(max(len(paths), 1), seed)
 
     @staticmethod
+    @late
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """Gives tuples of the elements of several data sets, as many as the shortest has."""
         del name
@@ -153,6 +152,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return made if plain_pair else made.map(lambda *parts: _regrouped(given, iter(parts)))
 
     @staticmethod
+    @late
     def sample_from_datasets(
         datasets: Sequence[Dataset], weights: Any = None, seed: int | None = None, stop_on_empty_dataset: bool = False
     ) -> Dataset:
@@ -185,6 +185,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         untraced = self.known_spec is not None and function.traced is None
         return Dataset(self.behind.map(function.of_each() if untraced else function), spec)
 
+    @late
     def batch(
         self,
         batch_size: Any,
@@ -200,6 +201,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         spec = mapped(self.known_spec, lambda s: TensorSpec(TensorShape([rows]).concatenate(s.shape), s.dtype))
         return Dataset(self.behind.batch(size, bool(plain(drop_remainder))), spec, batched=True)
 
+    @late
     def padded_batch(
         self,
         batch_size: Any,
@@ -216,6 +218,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         spec = mapped(self.known_spec, lambda s: TensorSpec([None, *[None] * (s.shape.rank or 0)], s.dtype))
         return Dataset(batches, spec, batched=True)
 
+    @late
     def shuffle(
         self,
         buffer_size: Any,
@@ -236,27 +239,32 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         size = int(plain(buffer_size))
         return self.over(self.behind.shuffle(size, seed=seed, reshuffle_each_iteration=again))
 
+    @late
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Gives every `num_shards`-th element, from `index` on."""
         del name
         return self.over(self.behind.shard(int(plain(num_shards)), int(plain(index))))
 
+    @late
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Gives the first `count` elements; all where it is -1."""
         del name
         return self.over(self.behind.take(int(plain(count))))
 
+    @late
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """Gives all but the first `count` elements; none where it is -1."""
         del name
         count = int(plain(count))
         return self.over(self.behind.take(0) if count == -1 else self.behind.skip(count))
 
+    @late
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Gives the elements `count` times over; for ever where it is None or -1."""
         del name
         return self.over(self.behind.repeat(None if count is None else int(plain(count))))
 
+    @late
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Gives the elements of this data set, then those of another."""
         del name
