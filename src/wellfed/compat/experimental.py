@@ -47,6 +47,18 @@ def sample_from_datasets(datasets: Sequence[Dataset], weights: Any = None, seed:
     return Dataset.sample_from_datasets(datasets, weights, seed)
 
 
+def assert_cardinality(expected_cardinality: Any) -> Callable[[Dataset], Dataset]:
+    """Gives the function that gives a data set as it is, for `apply`: the feed knows lengths by itself."""
+    del expected_cardinality
+    return lambda dataset: dataset
+
+
+class AutoShardPolicy:
+    """Accepted and ignored: each process takes its own part by `Dataset.shard`."""
+
+    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+
+
 def cardinality(dataset: Dataset) -> Any:
     """Gives the number of elements, or `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY`."""
     return dataset.cardinality()
@@ -58,8 +70,10 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "AutoShardPolicy",
     "Dataset",
     "OptimizationOptions",
+    "assert_cardinality",
     "cardinality",
     "map_and_batch",
     "parallel_interleave",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class SequentialVerbs:
     known_spec: Any
     is_batched: bool
     made: Callable[..., Dataset]
+    windows: ClassVar[Callable[[feed.Dataset], Dataset]]  # Set by `windows`, whose elements are data sets again.
     over: Callable[[feed.Dataset], Dataset]
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -59,13 +60,29 @@ class SequentialVerbs:
         parsed and shuffled on all threads, as a `TFRecordDataset` of all of them is.
         """
         del num_parallel_calls, deterministic, name
-        cycle = 4 if cycle_length in (None, _AUTOTUNE) else int(plain(cycle_length))
-        block = 1 if block_length is None else int(plain(block_length))
+        cycle, block = turns(cycle_length, block_length)
         if isinstance(self.known_spec, TensorSpec) and self.known_spec.dtype.name == "string" and not self.is_batched:
             known = interleaved(self.behind, lambda path: map_func(eager(path)), cycle, block)
             if known is not None:
                 return self.made(known, TensorSpec([], "string"))
         return self.made(self.behind.interleave(lambda element: _inner(map_func, element), cycle, block))
+
+    def window(
+        self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False, name: str | None = None
+    ) -> Dataset:
+        """Gives neighbouring elements as data sets; `flat_map(lambda w: w.batch(size))` makes rows of them.
+
+        Args:
+          size: Elements in a window.
+          shift: How many elements further the next window begins; `size` where None.
+          stride: How many elements apart those of one window are.
+          drop_remainder: Leave out windows at the end that are smaller.
+          name: Ignored.
+        """
+        del name
+        further = None if shift is None else int(plain(shift))
+        found = self.behind.window(int(plain(size)), further, int(plain(stride)), bool(plain(drop_remainder)))
+        return type(self).windows(found)
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Gives the rows of the elements."""
@@ -121,6 +138,12 @@ class SequentialVerbs:
             drop_remainder,
         )
         return self.made(batches, batched=True)
+
+
+def turns(cycle_length: Any, block_length: Any) -> tuple[int, int]:
+    """Gives how many data sets `interleave` takes from in turn, and how many elements at a time."""
+    cycle = 4 if cycle_length in (None, _AUTOTUNE) else int(plain(cycle_length))
+    return cycle, 1 if block_length is None else int(plain(block_length))
 
 
 def _called(function: Callable[..., Any], element: Any) -> Any:
