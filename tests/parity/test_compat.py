@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -232,3 +234,25 @@ def test_the_left_operand_decides_the_dtype_of_python_numbers():
             with ours.Graph().as_default(), ours.Session() as session:
                 fed = ours.placeholder(value.dtype)
                 same("operator", session.run(make(ours, fed), {fed: value}), due)
+
+
+# --- Arguments
+
+ORDERS = [
+    *(f"train.{way}batch{join}" for way in ("", "maybe_", "shuffle_", "maybe_shuffle_") for join in ("", "_join")),
+    *(f"train.{kind}input_producer" for kind in ("", "string_", "range_", "slice_")),
+    *("train.limit_epochs", "train.match_filenames_once", "train.start_queue_runners"),
+    *("FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue", "PriorityQueue", "train.Coordinator", "train.QueueRunner"),
+    *("WholeFileReader", "TextLineReader", "FixedLengthRecordReader", "TFRecordReader", "IdentityReader"),
+]
+
+
+def arguments(function):
+    return {parameter.name: parameter.default for parameter in inspect.signature(function).parameters.values()}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_arguments_have_tensorflow_1s_order_and_defaults(name):
+    due, found = arguments(find(theirs.compat.v1, name)), arguments(find(ours, name))
+
+    assert list(found.items())[: len(due)] == list(due.items())
