@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import wellfed as wf
 import wellfed.compat as tf
 from wellfed.errors import EncodeError, FeatureMissingError
 
@@ -411,3 +412,12 @@ def test_messages_take_eager_values():
     assert feature.int64_list.value == [1, 2]
     assert tf.train.BytesList(value=[tf.constant(b"a")]).value == [b"a"]
     assert tf.train.FloatList(value=[tf.constant(0.5)]).value == [0.5]
+
+
+def test_the_parts_of_ragged_results_are_eager():
+    records = [wf.encode_example({"x": row}) for row in ([1, 2], [3])]
+
+    ragged = tf.io.parse_example(records, {"x": tf.io.RaggedFeature(tf.int64)})["x"]
+
+    assert (ragged.values.numpy().tolist(), ragged.row_splits.numpy().tolist()) == ([1, 2, 3], [0, 2, 3])
+    assert ragged.to_list() == [[1, 2], [3]]

@@ -11,6 +11,7 @@ from hypothesis import given
 
 import wellfed as wf
 from wellfed.errors import PlanError
+from wellfed.feed import from_generator
 
 
 def numbers(start, stop):
@@ -229,6 +230,14 @@ def test_padded_batch_fills_rows_up_to_the_longest_of_their_batch():
 
     assert first.tolist() == [[1, 0, 0], [1, 2, 3]]
     assert second.tolist() == [[1, 2]]
+
+
+def test_padded_batch_fills_rows_of_strings_with_empty_ones():
+    rows = [np.array([b"a", b"b"], object), np.array([], object)]
+
+    (batch,) = from_generator(lambda: iter(rows)).padded_batch(2)
+
+    assert batch.tolist() == [[b"a", b"b"], [b"", b""]]
 
 
 def test_padded_batch_takes_shapes_and_values():
