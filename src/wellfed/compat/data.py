@@ -14,7 +14,7 @@ from wellfed.compat.deferred.eager import plain
 from wellfed.compat.graphs import ConfigProto as Options
 from wellfed.compat.io import TFRecordOptions
 from wellfed.compat.iterators import DatasetIterator as Iterator
-from wellfed.compat.iterators import OneShotIterator, guarded
+from wellfed.compat.iterators import OneShotIterator
 from wellfed.compat.missing import refuse
 from wellfed.compat.readers import FixedLengthRecordReader, ReaderBase, TextLineReader
 from wellfed.compat.tracing import TensorSpec
@@ -33,9 +33,6 @@ class TFRecordDataset(Dataset):
       buffer_size: Ignored.
       num_parallel_reads: Ignored: all threads read, and the order is that of the files.
       name: Ignored.
-
-    Raises:
-      NotFoundError: A file is not there.
     """
 
     def __init__(
@@ -49,8 +46,7 @@ class TFRecordDataset(Dataset):
         del buffer_size, num_parallel_reads, name
         files = named_files(filenames)
         compression = TFRecordOptions(plain(compression_type)).compression_type
-        found = guarded(lambda: records(files, compression))
-        super().__init__(found, TensorSpec([], "string"), files=files)
+        super().__init__(records(files, compression), TensorSpec([], "string"), files=files)
 
 
 class TextLineDataset(Dataset):

@@ -315,11 +315,11 @@ class Dataset(SequentialVerbs, metaclass=DatasetClass):
     # --- Elements ----------------------------------------------------------------------------------
 
     def __iter__(self) -> DatasetIterator:
-        return DatasetIterator(iter(self.behind), eagerly=True)
+        return DatasetIterator(guarded(lambda: iter(self.behind)), eagerly=True)
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Gives the elements as NumPy's arrays and scalars, and `bytes`."""
-        return DatasetIterator(iter(self.behind), eagerly=False)
+        return DatasetIterator(guarded(lambda: iter(self.behind)), eagerly=False)
 
     def __len__(self) -> int:
         return len(self.behind)
