@@ -420,6 +420,8 @@ def test_a_damaged_record_is_a_data_loss(tmp_path):
 def test_a_file_that_is_not_there_is_not_found(tmp_path):
     with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
         values(tf.data.TFRecordDataset(str(tmp_path / "nowhere")))
+    with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
+        list(tf.data.TFRecordDataset(str(tmp_path / "nowhere")))
 
 
 def test_a_missing_feature_is_an_invalid_argument():

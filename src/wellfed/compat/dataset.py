@@ -17,6 +17,7 @@ from wellfed.compat.dataset_files import file_paths
 from wellfed.compat.deferred.dtypes import as_dtype
 from wellfed.compat.deferred.eager import as_value, eager, leaves, map_tree, plain
 from wellfed.compat.deferred.graph import get_default_graph
+from wellfed.compat.deferred.session import op_error
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.elements import (
     column_of,
@@ -322,7 +323,10 @@ class Dataset(SequentialVerbs, metaclass=DatasetClass):
         return DatasetIterator(guarded(lambda: iter(self.behind)), eagerly=False)
 
     def __len__(self) -> int:
-        return len(self.behind)
+        try:
+            return len(self.behind)
+        except OSError as error:  # Asked for by list(), too.
+            raise op_error(error, "Cardinality") from error
 
     def __bool__(self) -> bool:
         return True
