@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 import numpy as np
 
 from wellfed.compat.deferred.eager import leaves, map_tree
-from wellfed.compat.deferred.graph import Tensor
+from wellfed.compat.deferred.graph import Graph, Operation, Tensor
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.elements import mapped
 from wellfed.compat.iterators import OneShotIterator
 from wellfed.compat.missing import refuse
-from wellfed.compat.tracing import TensorSpec
+from wellfed.compat.tracing import TensorSpec, call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,6 +127,24 @@ class DatasetClass(type):
 
     def __getattr__(cls, name: str) -> Any:
         refuse("data.Dataset", name)
+
+
+def inner_spec(function: Callable[..., Any], spec: Any) -> Any:
+    """Gives what is known of the elements of data sets that a function makes of elements; None where it is nothing."""
+    if spec is None:
+        return None
+
+    def tensor(part: TensorSpec) -> Tensor:
+        return Operation("Placeholder", [], [(part.dtype, part.shape)], lambda _: (), None).outputs[0]
+
+    graph = Graph()
+    graph.tracing = True
+    with graph.as_default():
+        try:
+            made = call(function, map_tree(tensor, spec))
+        except Exception:  # noqa: BLE001 -- called with values, it says it better.
+            return None
+    return made.element_spec if isinstance(made, LateDataset) else getattr(made, "known_spec", None)
 
 
 def _made_up(tensor: Tensor, number: int) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from wellfed.compat.dataset_files import interleaved
 from wellfed.compat.deferred.eager import as_value, eager, map_tree, plain
 from wellfed.compat.elements import mapped, shape_tree
+from wellfed.compat.late import inner_spec
 from wellfed.compat.tracing import TensorSpec, as_row, call
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class SequentialVerbs:
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Gives the elements of the data sets that a function makes of the elements, one after another."""
         del name
-        return self.made(self.behind.flat_map(lambda element: _inner(map_func, element)))
+        made = self.behind.flat_map(lambda element: _inner(map_func, element))
+        return self.made(made, inner_spec(map_func, self.known_spec))
 
     def interleave(
         self,
@@ -65,7 +67,8 @@ class SequentialVerbs:
             known = interleaved(self.behind, lambda path: map_func(eager(path)), cycle, block)
             if known is not None:
                 return self.made(known, TensorSpec([], "string"))
-        return self.made(self.behind.interleave(lambda element: _inner(map_func, element), cycle, block))
+        made = self.behind.interleave(lambda element: _inner(map_func, element), cycle, block)
+        return self.made(made, inner_spec(map_func, self.known_spec))
 
     def window(
         self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False, name: str | None = None
