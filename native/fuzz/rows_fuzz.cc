@@ -186,26 +186,46 @@ void RequirePlace(const RowError& error, const Place& place, uint64_t position) 
   REQUIRE(error.offset == place.file->offsets[place.record]);
 }
 
-void CheckLocate(const ShardSet& shards, const std::vector<Place>& places, const std::vector<uint64_t>& rows,
-                 bool check) {
-  std::vector<const uint8_t*> starts(rows.size());
-  std::vector<uint64_t> sizes(rows.size());
-  RowError error;
-  const bool done = wellfed::LocateRows(shards, rows, check, starts.data(), sizes.data(), &error);
+// The first row whose status is not kOk must be the one that stopped a read; without one it went through.
+void RequireStop(const std::vector<Place>& places, const std::vector<uint64_t>& rows, bool check, bool done,
+                 const RowError& error) {
   for (uint64_t i = 0; i < rows.size(); ++i) {
     const Place& place = places[rows[i]];
-    const uint64_t offset = place.file->offsets[place.record];
-    const FrameStatus due = StatusAt(place.file->span(), offset, check);
-    if (due != FrameStatus::kOk) {
-      REQUIRE(!done && error.frame == due);
-      return RequirePlace(error, place, i);
-    }
-    REQUIRE(done || error.position > i);
-    if (!done) continue;
-    const Block payload = PayloadAt(place.file->span(), offset);
-    REQUIRE(starts[i] == payload.data() && sizes[i] == payload.size());
+    const FrameStatus due = StatusAt(place.file->span(), place.file->offsets[place.record], check);
+    if (due == FrameStatus::kOk) continue;
+    REQUIRE(!done && error.frame == due);
+    return RequirePlace(error, place, i);
   }
   REQUIRE(done);
+}
+
+void CheckCopy(const ShardSet& shards, const std::vector<Place>& places, const std::vector<uint64_t>& rows,
+               bool check) {
+  std::vector<uint64_t> sizes(rows.size());
+  RowError error;
+  const bool measured = wellfed::MeasureRows(shards, rows, sizes.data(), &error);
+  RequireStop(places, rows, false, measured, error);
+  if (!measured) return;
+  Bytes due;
+  for (uint64_t i = 0; i < rows.size(); ++i) {
+    const Place& place = places[rows[i]];
+    const Block payload = PayloadAt(place.file->span(), place.file->offsets[place.record]);
+    REQUIRE(sizes[i] == payload.size());
+    due.insert(due.end(), payload.begin(), payload.end());
+  }
+  // Not a vector: its memory ends where the payloads end.
+  const auto out = std::make_unique<uint8_t[]>(due.size());
+  const bool done = wellfed::CopyRows(shards, rows, check, sizes.data(), out.get(), &error);
+  RequireStop(places, rows, check, done, error);
+  if (!done) return;
+  REQUIRE(std::equal(due.begin(), due.end(), out.get()));
+  for (uint64_t i = 0; i < rows.size(); ++i) {
+    if (sizes[i] == 0) continue;
+    --sizes[i];  // As if the file had changed meanwhile.
+    REQUIRE(!wellfed::CopyRows(shards, rows, check, sizes.data(), out.get(), &error));
+    REQUIRE(error.frame == FrameStatus::kTruncated);
+    return RequirePlace(error, places[rows[i]], i);
+  }
 }
 
 void CheckParse(const ShardSet& shards, const std::vector<Place>& places, const std::vector<uint64_t>& rows,
@@ -262,7 +282,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int i = places.empty() ? 0 : reader.Byte() % 100; i > 0; --i)
     rows.push_back(reader.Below(places.size()));
   for (const bool check : {true, false}) {
-    CheckLocate(shards, places, rows, check);
+    CheckCopy(shards, places, rows, check);
     CheckParse(shards, places, rows, check);
     for (const File& file : files) CheckFrames(file, check);
   }
