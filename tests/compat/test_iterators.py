@@ -167,8 +167,3 @@ def test_windows_keep_what_they_are_through_verbs_of_order():
     assert [[int(n) for n in window] for window in windows] == [[1, 3], [2, 4]]
     turns = windows.interleave(lambda window: window, cycle_length=2)
     assert [int(n) for n in turns] == [1, 2, 3, 4]
-
-
-def test_windows_themselves_cannot_be_batched():
-    with pytest.raises(NotImplementedError, match=r"windows are data sets: flat_map\(lambda w: w\.batch\(n\)\)"):
-        Dataset.range(5).window(2).batch(2)

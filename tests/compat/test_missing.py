@@ -75,7 +75,6 @@ def test_a_verb_that_is_not_here_points_to_the_feed():
     "use",
     [
         lambda: tf.io.serialize_tensor([1]),
-        lambda: tf.data.Dataset.range(3).cache("file"),
         lambda: tf.image.resize([[[1.0]]], [2, 2], "lanczos3"),
         lambda: tf.io.decode_jpeg(b"", ratio=2),
         lambda: tf.data.TextLineDataset("x", "GZIP"),

@@ -18,7 +18,6 @@ from wellfed.compat.iterators import OneShotIterator
 from wellfed.compat.missing import refuse
 from wellfed.compat.readers import FixedLengthRecordReader, ReaderBase, TextLineReader
 from wellfed.compat.tracing import TensorSpec
-from wellfed.compat.windows import Windows as _Windows  # noqa: F401 -- gives `Dataset.window` its elements.
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -7,7 +7,6 @@ from typing import NoReturn
 _MODELS = "wellfed feeds models and has none: take batches to PyTorch, JAX or TensorFlow through wellfed.adapters"
 _FEED = "see wellfed.feed: shuffle, shard, map, batch and their like on wellfed.TFRecordDataset and wellfed.open"
 _FILES = "open, glob and pathlib do it; records at a URL are read by wellfed.TFRecordReader through fsspec"
-_ERRORS = 'with_options(on_error="replace") of wellfed.feed, which counts what it leaves out'
 
 # Name (or the beginning of one that ends in ".") -> what to use instead.
 INSTEAD = {
@@ -39,8 +38,6 @@ INSTEAD = {
     "train.ClusterSpec": "each process takes its own part: wellfed's shard() by rank",
     "train.*Optimizer": _MODELS,
     "train.": _MODELS,
-    "data.Dataset.choose_from_datasets": "Dataset.sample_from_datasets, or the verbs of wellfed.feed",
-    "data.Dataset.ignore_errors": _ERRORS,
     "data.Dataset.snapshot": "`wellfed pack` stores a data set once",
     "data.Dataset.save": "`wellfed pack` stores a data set once",
     "data.Dataset.load": "wellfed.open reads what `wellfed pack` stored",
@@ -48,11 +45,9 @@ INSTEAD = {
     "data.Dataset.rejection_resample": "balance of wellfed.feed",
     "data.Dataset.random": "Dataset.range with a function that draws: tf.random.uniform in map",
     "data.Dataset.counter": "Dataset.range(2**62)",
-    "data.Dataset.ragged_batch": "Dataset.padded_batch",
     "data.Dataset.sparse_batch": "Dataset.padded_batch",
     "data.experimental.make_csv_dataset": "TextLineDataset and tf.io.decode_csv; `wellfed pack csv`",
     "data.experimental.CsvDataset": "TextLineDataset and tf.io.decode_csv; `wellfed pack csv`",
-    "data.experimental.ignore_errors": _ERRORS,
     "data.experimental.": _FEED,
     "data.Dataset.": _FEED,
     "data.": _FEED,
