@@ -114,6 +114,7 @@ def one_line(text: str) -> str:
         "schema": ("wellfed.cli.schema", "Show which features the records hold."),
         "verify": ("wellfed.cli.verify", "Check every record and say where the damage is."),
         "index": ("wellfed.cli.index", "Write the indexes that make records addressable."),
+        "bench": ("wellfed.cli.bench", "Show how fast records are fed, and what limits it."),
     },
 )
 @click.version_option(sys.modules["wellfed"].__version__, message="wellfed %(version)s")

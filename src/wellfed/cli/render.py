@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,12 +16,14 @@ from wellfed.cli.main import one_line
 if TYPE_CHECKING:
     from wellfed import summary
     from wellfed.datasets import Shard, SkippedItem
+    from wellfed.feed import Profile
     from wellfed.io import RecordIndex
     from wellfed.packing import ExportReport, PackPlan, PackReport
 
 # Names and framing take this much of a record; growth beyond it comes from the content.
 _USUAL_OVERHEAD_BYTES = 256
 _SHOWN_SKIPPED = 20
+_WIDTH = 132  # Of a table in a file or a pipe.
 
 
 def json_line(value: Any) -> None:
@@ -174,6 +178,20 @@ def indexed(path: str, index: RecordIndex, *, as_json: bool) -> None:
         json_line({"path": path, "records": len(index), "compression": index.compression, "checked": index.checked})
     else:
         click.echo(f"{path}  {len(index):,} records")
+
+
+def profiled(found: Profile, *, as_json: bool) -> None:
+    """Prints where the time of a feed went, and one sentence of what that means."""
+    if as_json:
+        click.echo(found.to_json())
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only this answer is a table of rich's.
+
+    text = io.StringIO()
+    console = Console(file=text, width=None if sys.stdout.isatty() else _WIDTH)
+    console.print(found.table())
+    click.echo(text.getvalue(), nl=False)
+    click.echo(str(found))
 
 
 def features(schema: Mapping[str, Any]) -> None:
