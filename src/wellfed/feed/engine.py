@@ -280,6 +280,8 @@ class Engine:
             result = _Result(self._claimed)
             try:
                 stop = self._find_stop(start)
+            except Cancelled:
+                result.error = Cancelled()
             except Exception as error:  # noqa: BLE001 -- delivered to the consumer in its turn.
                 result.error = error
             if result.error is not None:
@@ -316,8 +318,8 @@ class Engine:
         began = perf_counter()
         try:
             unit = self._work(start, stop)
-        except Cancelled as cancelled:
-            result.error = cancelled
+        except Cancelled:
+            result.error = Cancelled()  # Without a traceback: its frames would hold what should end with the engine.
         except Exception as error:  # noqa: BLE001 -- delivered to the consumer in its turn.
             if stop - start == 1:
                 result.error = error
