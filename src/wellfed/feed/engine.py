@@ -229,16 +229,13 @@ class Engine:
             self._room.put(False)
         self._made.put(None)
 
-    def close(self, patience: float | None = None) -> None:
-        """Ends the threads and waits for them; units not taken are dropped.
+    def hurry(self, patience: float) -> None:
+        """From now on `close` waits for so long at most: a thread in a call of a user's function ends after it. [s]."""
+        self._patience = patience
 
-        Args:
-          patience: Wait for this long at most, now and at any later call: a thread that is in a call of a user's
-            function ends after it. [s]
-        """
+    def close(self) -> None:
+        """Ends the threads and waits for them; units not taken are dropped."""
         self.stop()
-        if patience is not None:
-            self._patience = patience
         if threading.current_thread() in self._threads:  # Collected there: the others end by themselves.
             return
         deadline = None if self._patience is None else monotonic() + self._patience

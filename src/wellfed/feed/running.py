@@ -146,6 +146,10 @@ class Runner:
         """See `Below`."""
         self.report.skip(skipped_row(error, position, context.epoch), error, context.warning)
 
+    def hurry(self, patience: float) -> None:
+        """Lets engines below a stream wait for their threads for so long at most. [s]."""
+        self._runs.hurry(patience)
+
     def release(self) -> None:
         """Drops the stream. REQUIRES: its engine is closed."""
         if self._stream is not None:
@@ -205,6 +209,10 @@ class _Run(Iterator[Tree]):
         """Ends a wait for the next element."""
         self._engine.stop()
 
+    def hurry(self, patience: float) -> None:
+        """See `Engine.hurry`."""
+        self._engine.hurry(patience)
+
 
 class _Runs:
     """The runs and processes below a stream. Nothing here waits for a lock: whoever stops them may stand anywhere."""
@@ -225,6 +233,12 @@ class _Runs:
         for found in list(self._alive):
             if (run := found()) is not None:
                 run.stop()
+
+    def hurry(self, patience: float) -> None:
+        """See `Engine.hurry`."""
+        for found in list(self._alive):
+            if isinstance(run := found(), _Run):
+                run.hurry(patience)
 
 
 def _units(engine: Engine) -> Iterator[Unit]:
