@@ -30,7 +30,10 @@ def name_of(node: plan.Node) -> str:
         return "read"
     verb = plan.name_of(node)
     function = getattr(node, "function", getattr(node, "predicate", None))
-    return verb if function is None else f"{verb}({_called(function)})"
+    if function is None:
+        return verb
+    processes = getattr(node, "processes", 0)
+    return f"{verb}({_called(function)}, {processes} processes)" if processes else f"{verb}({_called(function)})"
 
 
 def _called(function: Any) -> str:
@@ -46,14 +49,22 @@ def helps(node: plan.Node) -> str:
     if isinstance(node, plan.Records):
         least = "smaller records" if node.features is None else "fewer features in the spec"
         return f"faster storage, more cores, or {least}"
-    if isinstance(node, plan.Map) and isinstance(node.function, get_args(PictureTransform)):
-        return "more cores, smaller pictures, or cache() after it"
-    if isinstance(node, plan.Map) and not hasattr(node.function, "apply"):
-        return "a built-in transform, map() after batch() on whole batches, or cache() after it"
+    if isinstance(node, plan.Map):
+        return _helps_map(node)
     if isinstance(node, plan.Generator):
         return "a faster generator, or files: `wellfed pack` makes them once"
     if isinstance(node, plan.Sequential):
         return "less work in it, having map() and batch() before it, or cache() after it"
+    return _USUAL
+
+
+def _helps_map(node: plan.Map) -> str:
+    if isinstance(node.function, get_args(PictureTransform)):
+        return "more cores, smaller pictures, or cache() after it"
+    if node.processes:
+        return "more processes, less work in it, or cache() after it"
+    if not hasattr(node.function, "apply"):
+        return "a built-in transform, map() after batch() on whole batches, map(processes=), or cache() after it"
     return _USUAL
 
 
@@ -108,8 +119,9 @@ def _time(stage: StageStats, stats: FeedStats) -> float:
 
 
 def _work(stage: StageStats) -> float:
-    """What a step itself took: reading waits for storage, any other step works only while it has a core. [s]."""
-    return stage.cpu_seconds if stage.cpu_seconds and not stage.name.startswith("read") else stage.seconds
+    """What a step itself took: some wait for storage or processes, any other step works while it has a core. [s]."""
+    waits = stage.name.startswith("read") or stage.name.endswith(" processes)")
+    return stage.seconds if waits or not stage.cpu_seconds else stage.cpu_seconds
 
 
 def _without_core(stage: StageStats) -> float:
