@@ -159,6 +159,18 @@ def test_ctrl_c_does_not_wait_for_a_users_function(verb):
     assert feed_threads() == []
 
 
+def test_a_stream_that_is_left_anywhere_leaves_no_thread_and_needs_no_collector():
+    gc.disable()  # A circle of references would hold the threads below the stream.
+    try:
+        for stop in range(60):
+            for number, _ in enumerate(wf.feed.range(100_000).filter(lambda x: x % 2 == 0).batch(4).repeat()):
+                if number > stop % 40:
+                    break
+            assert feed_threads() == []
+    finally:
+        gc.enable()
+
+
 def test_a_filter_that_rejects_everything_ends_with_its_iterator():
     gate, seen = threading.Event(), []
 

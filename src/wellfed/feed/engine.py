@@ -237,16 +237,13 @@ class Engine:
             self._room.put(False)
         self._made.put(None)
 
-    def close(self, patience: float | None = None) -> None:
-        """Ends the threads and waits for them; units not taken are dropped.
+    def hurry(self, patience: float) -> None:
+        """From now on `close` waits for so long at most: a thread in a call of a user's function ends after it. [s]."""
+        self._patience = patience
 
-        Args:
-          patience: Wait for this long at most, now and at any later call: a thread that is in a call of a user's
-            function ends after it. [s]
-        """
+    def close(self) -> None:
+        """Ends the threads and waits for them; units not taken are dropped."""
         self.stop()
-        if patience is not None:
-            self._patience = patience
         if threading.current_thread() in self.threads:  # Collected there: the others end by themselves.
             return
         deadline = None if self._patience is None else monotonic() + self._patience
@@ -288,6 +285,8 @@ class Engine:
             result = _Result(self._claimed)
             try:
                 stop = self._find_stop(start)
+            except Cancelled:
+                result.error = Cancelled()
             except Exception as error:  # noqa: BLE001 -- delivered to the consumer in its turn.
                 result.error = error
             if result.error is not None:
@@ -324,8 +323,8 @@ class Engine:
         began = perf_counter()
         try:
             unit = self._work(start, stop)
-        except Cancelled as cancelled:
-            result.error = cancelled
+        except Cancelled:
+            result.error = Cancelled()  # Without a traceback: its frames would hold what should end with the engine.
         except Exception as error:  # noqa: BLE001 -- delivered to the consumer in its turn.
             if stop - start == 1:
                 result.error = error

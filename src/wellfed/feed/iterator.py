@@ -107,7 +107,11 @@ class DatasetIterator(Iterator[Tree]):
             self.close()
             raise
         except BaseException:  # Ctrl-C: what a user's function does just then is not waited for.
-            self._close(INTERRUPT_PATIENCE)
+            if self._runner is not None:
+                self._runner.hurry(INTERRUPT_PATIENCE)
+            if self._engine is not None:
+                self._engine.hurry(INTERRUPT_PATIENCE)
+            self.close()
             raise
         self._position += 1
         if not self._first:
@@ -216,15 +220,12 @@ class DatasetIterator(Iterator[Tree]):
 
     def close(self) -> None:
         """Ends the iteration and its threads. Nothing happens the second time."""
-        self._close(None)
-
-    def _close(self, patience: float | None) -> None:
         self._closed = True
         self._ended = self._ended or perf_counter()
         if self._engine is not None:
-            self._engine.close(patience)
+            self._engine.close()
         if self._runner is not None:
-            self._runner.release(patience)
+            self._runner.release()
         self._elements = iter(())
 
     def _drop_engine(self) -> None:

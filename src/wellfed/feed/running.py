@@ -148,15 +148,15 @@ class Runner:
         """See `Below`."""
         self.report.skip(skipped_row(error, position, context.epoch), error, context.warning)
 
-    def release(self, patience: float | None = None) -> None:
-        """Drops the stream, and waits for the threads below it. REQUIRES: its engine is closed.
+    def hurry(self, patience: float) -> None:
+        """Lets all that waits for threads below a stream wait for so long at most. [s]."""
+        self._runs.hurry(patience)
 
-        Args:
-          patience: As in `Engine.close`. [s]
-        """
+    def release(self) -> None:
+        """Drops the stream, and waits for the threads below it. REQUIRES: its engine is closed."""
         if self._stream is not None:
             self._stream.close()
-        self._runs.join(patience)
+        self._runs.join()
 
     def files(self, node: plan.Node) -> str:
         """See `Below`."""
@@ -212,6 +212,10 @@ class _Run(Iterator[Tree]):
         """Ends a wait for the next element."""
         self._engine.stop()
 
+    def hurry(self, patience: float) -> None:
+        """See `Engine.hurry`."""
+        self._engine.hurry(patience)
+
 
 class _Runs:
     """The runs and processes below a stream. Nothing here waits for a lock: whoever stops them may stand anywhere."""
@@ -220,6 +224,7 @@ class _Runs:
         self._alive: list[weakref.ref[_Run | Workers]] = []
         self._threads: list[list[threading.Thread]] = []  # Of each run; a thread of a feed that drops one joins none.
         self._stopped = False
+        self._patience: float | None = None
 
     def add(self, run: _Run | Workers, threads: list[threading.Thread] | None = None) -> None:
         self._alive = [other for other in self._alive if other() is not None]
@@ -238,11 +243,18 @@ class _Runs:
             if (run := found()) is not None:
                 run.stop()
 
-    def join(self, patience: float | None) -> None:
+    def hurry(self, patience: float) -> None:
+        """See `Engine.hurry`."""
+        self._patience = patience
+        for found in list(self._alive):
+            if isinstance(run := found(), _Run):
+                run.hurry(patience)
+
+    def join(self) -> None:
         """Waits for the threads of all runs, which were stopped. A thread of a feed does not wait for others."""
         if in_feed_thread():
             return
-        deadline = None if patience is None else monotonic() + patience
+        deadline = None if self._patience is None else monotonic() + self._patience
         for thread in [thread for threads in self._threads for thread in threads]:
             thread.join(None if deadline is None else max(deadline - monotonic(), 0))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from wellfed.feed.calls import Cancelled
 from wellfed.feed.unit import Unit
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class StreamWork:
         if self._error is None and start < stop:
             try:
                 self._pull(stop - start, pulled, places)
+            except Cancelled:  # Not kept: its traceback would hold this object, and so the threads below.
+                raise
             except Exception as error:  # noqa: BLE001 -- raised in its turn.
                 self._error = error
         if pulled:
