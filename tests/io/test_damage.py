@@ -6,11 +6,11 @@ import gzip
 from dataclasses import astuple
 
 import pytest
-from record_files import FakeSource, frame, frames, run_payloads, starts
+from record_files import FakeSource, PlainStream, frame, frames, run_payloads, starts
 
 from wellfed.errors import CorruptRecordError, RecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
-from wellfed.io.streams import PlainStream, StreamWindow
+from wellfed.io.streams import StreamWindow
 from wellfed.io.walk import Walker
 from wellfed.summary import files as summary
 

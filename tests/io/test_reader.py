@@ -10,12 +10,12 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from record_files import FakeSource, frame, frames, run_payloads, starts
+from record_files import FakeSource, PlainStream, frame, frames, run_payloads, starts
 
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, FileChangedError, NotTFRecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, TFRecordReader
-from wellfed.io.streams import PlainStream, StreamWindow
+from wellfed.io.streams import StreamWindow
 from wellfed.io.walk import Walker
 
 # Record of b"foo", by hand from docs/format.md: length, its CRC, payload, its CRC.

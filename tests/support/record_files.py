@@ -60,6 +60,23 @@ class FakeSource:
         pass
 
 
+class PlainStream:
+    """A stream over a source that is not compressed."""
+
+    def __init__(self, source: FakeSource) -> None:
+        self._source, self._position = source, 0
+        self.failure = ""
+        self.members: list[tuple[int, int]] = []
+
+    def read_into(self, buffer: memoryview) -> int:
+        count = self._source.read_into(self._position, buffer)
+        self._position += count
+        return count
+
+    def resume(self) -> bool:
+        return False
+
+
 def run_payloads(run) -> list[bytes]:
     """The payloads of a run of records."""
     return [run.block[start + 12 : end - 4].tobytes() for start, end in itertools.pairwise(run.offsets.tolist())]

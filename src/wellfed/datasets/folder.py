@@ -11,7 +11,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from wellfed.io.files import is_url, local_path, open_system
+from wellfed.io.files import is_url, local_path
+from wellfed.io.systems import open_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable

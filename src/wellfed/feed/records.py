@@ -29,7 +29,7 @@ from wellfed.feed.unit import Unit
 from wellfed.feed.usable import usable_cores
 from wellfed.io import GrowingIndex, MappedFile, RecordIndex
 from wellfed.io.framing import explain, record_error
-from wellfed.io.sidecar import stamp_file
+from wellfed.io.access import stamp_file
 
 if TYPE_CHECKING:
     from wellfed.feed import plan

@@ -13,7 +13,7 @@ from wellfed.example import compile_features
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
 from wellfed.io import Records
-from wellfed.io.sidecar import stamp_file
+from wellfed.io.access import stamp_file
 
 if TYPE_CHECKING:
     from wellfed.feed import plan

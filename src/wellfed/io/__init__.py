@@ -7,6 +7,7 @@ from wellfed.io.index import GrowingIndex, RecordIndex
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.reader import TFRecordReader
 from wellfed.io.records import Records
+from wellfed.io.remote import RemoteOptions, RemoteStats
 from wellfed.io.salvage import SalvageReport, salvage
 from wellfed.io.text_index import read_text_index, write_text_index
 from wellfed.io.walk import Damage
@@ -18,6 +19,8 @@ __all__ = [
     "MappedFile",
     "RecordIndex",
     "Records",
+    "RemoteOptions",
+    "RemoteStats",
     "SalvageReport",
     "TFRecordReader",
     "TFRecordWriter",

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wellfed.errors import DatasetError
-from wellfed.io.files import is_url, local_path, open_system
+from wellfed.io.files import is_url, local_path
+from wellfed.io.systems import open_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
