@@ -56,7 +56,9 @@ def test_a_pass_asks_for_each_range_once_and_for_the_size_once(counted, payloads
     assert reader.remote_stats.bytes == len(content)
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, lambda content: gzip.compress(content[:5000]) + gzip.compress(content[5000:])])
+@pytest.mark.parametrize(
+    "compress", [gzip.compress, lambda content: gzip.compress(content[:5000]) + gzip.compress(content[5000:])]
+)
 def test_a_pass_over_a_compressed_file_asks_for_each_range_once(counted, compress):
     content = compress(frames(SMALL))
     url = counted.put("x", content)

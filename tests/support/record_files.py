@@ -7,6 +7,8 @@ import struct
 
 import numpy as np
 
+from wellfed.io.remote_window import RemoteWindow
+
 
 def _table() -> list[int]:
     table = []
@@ -75,6 +77,25 @@ class PlainStream:
 
     def resume(self) -> bool:
         return False
+
+
+class FakeBlocks:
+    """What a window over a remote file needs of its access: blocks of any length, out of bytes."""
+
+    def __init__(self, content: bytes, block_bytes: int) -> None:
+        self.content, self.block_bytes, self.blocks = content, block_bytes, self
+        self.path, self.size = "fake", len(content)
+
+    def get(self, file, number: int, *, once: bool = False) -> bytes:
+        assert file is self
+        assert number * self.block_bytes < self.size
+        return self.content[number * self.block_bytes : (number + 1) * self.block_bytes]
+
+    def check_unchanged(self) -> None:
+        pass
+
+    def window(self, join_bytes: int):
+        return RemoteWindow(self, self, join_bytes)
 
 
 def run_payloads(run) -> list[bytes]:

@@ -58,8 +58,8 @@ class RemoteWindow:
             return True
         kept = self.block[keep - self.base :]
         # Grows with the bytes that are really there, never with the length that a record claims.
-        size = len(kept) + max(self._join_bytes, min(want - len(kept), len(kept)))
-        self.block, self.base = self._join(kept, size, end), keep
+        need = max(1, min(want - len(kept), len(kept)))
+        self.block, self.base = self._join(kept, need, end), keep
         return True
 
     def failure(self) -> str:
@@ -89,14 +89,14 @@ class RemoteWindow:
         self._number += 1
         return True
 
-    def _join(self, kept: NDArray[np.uint8], size: int, end: int) -> NDArray[np.uint8]:
-        """What is kept and what follows it from position `end` on, about `size` bytes of both; blocks are fetched."""
-        joined = np.empty(size, np.uint8)
+    def _join(self, kept: NDArray[np.uint8], need: int, end: int) -> NDArray[np.uint8]:
+        """What is kept and what follows it from position `end` on: `need` bytes, and more where they are at hand."""
+        joined = np.empty(len(kept) + max(need, self._join_bytes), np.uint8)
         joined[: len(kept)] = kept
         filled = len(kept)
         while True:
-            piece = self._chunk[end - self._chunk_base :][: size - filled]
+            piece = self._chunk[end - self._chunk_base :][: len(joined) - filled]
             joined[filled : filled + len(piece)] = piece
             filled, end = filled + len(piece), end + len(piece)
-            if filled == size or not self._fetch():
+            if filled >= len(kept) + need or not self._fetch():
                 return joined[:filled]
