@@ -104,6 +104,21 @@ class Access:
                 self._copies[url] = self._cache.get(file, self.requests)
             return self._copies[url]
 
+    def claim(self, url: str) -> None:
+        """Holds a shard's copy if there is one. Done for all shards of a data set before the first one is fetched, so
+        that none is removed to make room for another.
+
+        Raises:
+          OSError: As `RemoteFile`.
+        """
+        if self._cache is None or not is_url(url):
+            return
+        file = self.remote(url)
+        with self._lock_of(url):
+            found = None if url in self._copies else self._cache.find(file)
+            if found is not None:
+                self._copies[url] = found
+
     def give_up_copy(self, url: str) -> bool:
         """Looks whether a shard's copy is damaged, and drops it then; it is read over the network from here on."""
         with self._lock_of(url):

@@ -87,6 +87,7 @@ class Records:
         if len(self.paths) == 1:
             return [self._open_index(self.paths[0])]
         with ThreadPoolExecutor(min(_INDEX_THREADS, len(self.paths)), "wellfed-index") as pool:
+            list(pool.map(self._access.claim, self.paths))
             return list(pool.map(self._open_index, self.paths))
 
     @property

@@ -57,6 +57,13 @@ class ShardCache:
         if not os.access(self._folder, os.W_OK):
             raise PermissionError(f"cache_dir={str(self._folder)!r} cannot be written")
 
+    def find(self, file: RemoteFile) -> CachedShard | None:
+        """The copy of a remote shard, if it is there."""
+        found = self._open(_Entry(self._folder, file))
+        if found is not None:
+            self._counts.add(cache_hits=1)
+        return found
+
     def get(self, file: RemoteFile, requests: Requests) -> CachedShard | None:
         """The copy of a remote shard; fetched where it is not there, None where there is no room for it.
 
@@ -85,7 +92,7 @@ class ShardCache:
         try:
             facts = json.loads(entry.facts.read_bytes())
             shard = CachedShard(str(entry.shard), facts)
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             return None
         if not shard.looks_whole():
             shard.discard()
@@ -204,7 +211,9 @@ class CachedShard:
     def discard(self) -> None:
         """Removes it: it is damaged."""
         self._source.close()
-        _remove(Path(self.place))
+        place = Path(self.place)
+        if _remove(place):
+            place.with_suffix(".json").unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
