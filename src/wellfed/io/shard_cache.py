@@ -77,7 +77,10 @@ class ShardCache:
             if found is not None:
                 self._counts.add(cache_hits=0 if fetched else 1)
                 return found
-            partial = self._reserve(entry, file.size)
+            try:
+                partial = self._reserve(entry, file.size)
+            except _PublishedError:
+                continue
             if partial is None:
                 break
             with partial:
@@ -92,7 +95,10 @@ class ShardCache:
         try:
             facts = json.loads(entry.facts.read_bytes())
             shard = CachedShard(str(entry.shard), facts)
-        except (OSError, ValueError, KeyError, TypeError):
+        except OSError:
+            return None
+        except (ValueError, KeyError, TypeError):  # Nobody can say whether the shard is whole.
+            entry.facts.unlink(missing_ok=True)
             return None
         if not shard.looks_whole():
             shard.discard()
@@ -102,8 +108,14 @@ class ShardCache:
         return shard
 
     def _reserve(self, entry: _Entry, size: int) -> FileIO | None:
-        """Makes room, and a file of the full length in it; that file, or None where there is no room."""
+        """Makes room, and a file of the full length in it; that file, or None where there is no room.
+
+        Raises:
+          _PublishedError: Another process has published the shard meanwhile.
+        """
         with locked(self._folder / "lock"):
+            if entry.shard.exists() and entry.facts.exists():
+                raise _PublishedError
             if entry.partial.exists() and not is_unused(entry.partial):
                 return FileIO(entry.partial, "r+")  # Its room is reserved already.
             for dead in self._folder.glob("*.partial"):
@@ -214,6 +226,10 @@ class CachedShard:
         place = Path(self.place)
         if _remove(place):
             place.with_suffix(".json").unlink(missing_ok=True)
+
+
+class _PublishedError(Exception):
+    """A shard that was not there a moment ago is there now."""
 
 
 @dataclass(frozen=True, slots=True)
