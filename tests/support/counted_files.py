@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import ClassVar
 
 import fsspec
 from fsspec.implementations.memory import MemoryFileSystem
@@ -12,11 +13,11 @@ class CountedFiles(MemoryFileSystem):
     """As `memory://`; all its state belongs to the class, as fsspec makes instances by itself."""
 
     protocol = "counted"
-    store: dict = {}
-    pseudo_dirs = [""]
-    ranges: list[tuple[int, int]] = []  # Asked for, in the order in which the requests began.
+    store: ClassVar[dict] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+    ranges: ClassVar[list[tuple[int, int]]] = []  # Asked for, in the order in which the requests began.
     looks = 0  # Requests for a file's size.
-    failures: list[Exception] = []  # Raised by the next requests, one each.
+    failures: ClassVar[list[Exception]] = []  # Raised by the next requests, one each.
     gate = None  # Called in each request for bytes, with its range.
     _guard = threading.Lock()
 

@@ -166,6 +166,7 @@ class DatasetIterator(Iterator[Tree]):
             self._options.thread_count(),
             stages,
             self._runner.report.rows(),
+            remote=self._readers.remote_stats(),
         )
 
     def close(self) -> None:

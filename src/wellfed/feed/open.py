@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import builtins
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
-from wellfed.datasets import open_dataset
+from wellfed.datasets import is_dataset, open_dataset
 from wellfed.errors import DatasetError, PlanError
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wellfed.example import FeatureSpec
+    from wellfed.io import RemoteOptions
 
 PathLike = str | os.PathLike[str]
 
@@ -114,6 +114,7 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     *,
     on_damage: str = "raise",
     check_crc: bool = True,
+    remote: RemoteOptions | None = None,
 ) -> Dataset:
     """The records of TFRecord files, in the order of the files. Addressable.
 
@@ -126,6 +127,7 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       on_damage: "raise", or "skip": damaged records are found by a check of all sums when the files are indexed, and
         left out before the order starts.
       check_crc: Prove the sum of each payload. The header's is always proved.
+      remote: How files behind URLs are read: what is fetched ahead, tried again, and kept on disk (docs/remote.md).
 
     Raises:
       FileNotFoundError: A pattern matches nothing.
@@ -149,7 +151,7 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     """
     files = tuple(expand_patterns(filenames))
     spec = None if features is None else dict(features)
-    return _over(plan.Records(files, spec, compression_type, on_damage, check_crc))
+    return _over(plan.Records(files, spec, compression_type, on_damage, check_crc, remote))
 
 
 def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
@@ -160,36 +162,36 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     decode: bool = True,
     on_damage: str = "raise",
     check_crc: bool = True,
+    remote: RemoteOptions | None = None,
 ) -> Dataset:
     """Opens a data set: a folder that `wellfed pack` or TensorFlow Datasets wrote, or TFRecord files. Addressable.
 
     Args:
-      path: The folder; or a file, a pattern, or several, which is `TFRecordDataset(path, features)`.
+      path: The folder, or its URL; or a file, a pattern, or several, which is `TFRecordDataset(path, features)`.
       split: Which split of a folder's, such as "train"; may be left out where there is only one.
       features: What to parse instead of the folder's own schema.
       decode: Decode pictures and the like as the schema says. False leaves what is stored, such as encoded pictures.
       on_damage: As in `TFRecordDataset`.
       check_crc: As in `TFRecordDataset`.
+      remote: As in `TFRecordDataset`.
 
     Raises:
       DatasetError: The folder holds no data set, or no such split.
       FileNotFoundError: Nothing is there.
     """
-    if isinstance(path, (str, os.PathLike)) and Path(path).is_dir():
-        return _open_folder(path, split, features, decode=decode, on_damage=on_damage, check_crc=check_crc)
+    if isinstance(path, (str, os.PathLike)) and is_dataset(path):
+        return _open_folder(path, split, features, decode, on_damage=on_damage, check_crc=check_crc, remote=remote)
     if split is not None:
         raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
-    return TFRecordDataset(path, features, on_damage=on_damage, check_crc=check_crc)
+    return TFRecordDataset(path, features, on_damage=on_damage, check_crc=check_crc, remote=remote)
 
 
 def _open_folder(
     path: PathLike,
     split: str | None,
     features: Mapping[str, FeatureSpec] | None,
-    *,
     decode: bool,
-    on_damage: str,
-    check_crc: bool,
+    **options: Any,
 ) -> Dataset:
     found = open_dataset(path)
     if split is None and len(found.splits) == 1:
@@ -199,7 +201,7 @@ def _open_folder(
         asked = "which split?" if split is None else f"there is no split {split!r}."
         raise DatasetError(f"{asked} This data set has {names}", str(path))
     spec = dict(found.schema.features() if features is None else features)
-    dataset = _over(plan.Records(tuple(found.splits[split].files), spec, found.compression, on_damage, check_crc))
+    dataset = _over(plan.Records(tuple(found.splits[split].files), spec, found.compression, **options))
     if features is None and decode:
         dataset = dataset.map(DecodeSchema(found.schema))
         for decoder in picture_decoders(found.schema):

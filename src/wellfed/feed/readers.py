@@ -14,6 +14,7 @@ from wellfed.feed.records import RecordsReader
 from wellfed.feed.taken import TakenReader
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
+from wellfed.io import RemoteStats
 from wellfed.io.compression import HEAD_BYTES, detect
 from wellfed.io.files import is_url, local_path
 
@@ -139,6 +140,10 @@ class Readers:
         """Changes when what the rows come from changes."""
         return "+".join(shared.open().fingerprint() for shared in self._shared.values())
 
+    def remote_stats(self) -> RemoteStats:
+        """What was done so far to read files behind URLs."""
+        return sum((shared.remote_stats() for shared in self._shared.values()), RemoteStats())
+
     @classmethod
     def merged(cls, several: Iterable[Readers]) -> Readers:
         """The readers of all, each once."""
@@ -163,6 +168,10 @@ class _Shared:
             else:
                 self._reader.refresh()
             return self._reader
+
+    def remote_stats(self) -> RemoteStats:
+        reader = self._reader
+        return reader.remote_stats() if isinstance(reader, TakenReader) else RemoteStats()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_Shared, (self._source,))

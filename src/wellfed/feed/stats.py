@@ -11,6 +11,8 @@ import threading
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from wellfed.io import RemoteStats
+
 WAITED_LITTLE = 0.05  # A consumer that waits for a smaller share of its time is kept fed.
 
 
@@ -57,6 +59,7 @@ class FeedStats:
       threads: Threads that make elements; 0 before the first was asked for.
       stages: The steps of the plan, in the order in which rows meet them. Empty for plans without rows by number.
       replaced: Rows that were replaced because of `on_error="replace"`.
+      remote: Requests, retries and shards kept on disk, by all iterations over the same data set so far.
     """
 
     elements: int
@@ -65,6 +68,7 @@ class FeedStats:
     threads: int = 0
     stages: tuple[StageStats, ...] = ()
     replaced: tuple[ReplacedRow, ...] = ()
+    remote: RemoteStats = field(default_factory=RemoteStats)
 
     def __str__(self) -> str:
         """One sentence: what limits, and what would help."""

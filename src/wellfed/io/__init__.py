@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wellfed.io.access import file_versions, fingerprint
 from wellfed.io.files import MappedFile
 from wellfed.io.index import GrowingIndex, RecordIndex
 from wellfed.io.patterns import expand_patterns
@@ -25,6 +26,8 @@ __all__ = [
     "TFRecordReader",
     "TFRecordWriter",
     "expand_patterns",
+    "file_versions",
+    "fingerprint",
     "read_text_index",
     "salvage",
     "write_text_index",

@@ -1,26 +1,30 @@
 """One reader's way to its files, on this machine and behind URLs.
 
-    Access    options, counts; files that were opened; requests under way; shards kept on disk
-                open(path)    ->  ByteSource        a local file, a remote one, or its copy on disk
+Access    options, counts; files that were opened; requests under way; shards kept on disk
+            open(path)    ->  ByteSource        a local file, a remote one, or its copy on disk
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from wellfed.io.attempts import Attempts
 from wellfed.io.blocks import Blocks, Requests
-from wellfed.io.files import LocalFile, is_url
+from wellfed.io.files import LocalFile, is_url, local_path
 from wellfed.io.remote import Counts, RemoteOptions, RemoteStats
 from wellfed.io.remote_file import RemoteFile
 from wellfed.io.shard_cache import ShardCache
 from wellfed.io.stamps import Stamp, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from wellfed.io.files import ByteSource, PathLike
     from wellfed.io.shard_cache import CachedShard
@@ -105,8 +109,10 @@ class Access:
             return self._copies[url]
 
     def claim(self, url: str) -> None:
-        """Holds a shard's copy if there is one. Done for all shards of a data set before the first one is fetched, so
-        that none is removed to make room for another.
+        """Holds a shard's copy if there is one.
+
+        Done for all shards of a data set before the first one is fetched, so that none is removed to make room for
+        another.
 
         Raises:
           OSError: As `RemoteFile`.
@@ -179,6 +185,46 @@ def stamp_file(path: PathLike) -> Stamp:
         return stamp(source)
     finally:
         source.close()
+
+
+def fingerprint(files: Iterable[PathLike], access: Access | None = None) -> str:
+    """What changes when the content of one of some files does, and not when they are copied elsewhere.
+
+    Args:
+      files: Paths or URLs.
+      access: How remote files are reached; None for the usual way.
+
+    Returns:
+      A hash of their names, sizes and samples: 16 hexadecimal digits.
+
+    Raises:
+      OSError: A file cannot be opened.
+    """
+    access = access or Access()
+    stamps = "\n".join(f"{PurePath(path).name} {access.stamp(path)}" for path in files)
+    return hashlib.sha256(stamps.encode()).hexdigest()[:16]
+
+
+def file_versions(files: Sequence[PathLike], remote: RemoteOptions | None = None) -> list[str]:
+    """What changes, for each file, when it is written to or replaced; one question to its store, no byte is read.
+
+    Raises:
+      OSError: A file cannot be found.
+    """
+    # Of its own: what is remembered of a file is not asked for.
+    access = Access(None if remote is None else replace(remote, cache_dir=None))
+
+    def version(path: PathLike) -> str:
+        if is_url(path):
+            file = access.remote(os.fspath(path))
+            return f"{file.size} {file.version}"
+        found = Path(local_path(path)).stat()
+        return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+    if not any(map(is_url, files)):
+        return [version(path) for path in files]
+    with ThreadPoolExecutor(min(access.options.max_requests, len(files)), "wellfed-remote") as pool:
+        return list(pool.map(version, files))
 
 
 def open_source(path: PathLike) -> ByteSource:

@@ -28,8 +28,10 @@ _Result = TypeVar("_Result")
 _PASSING_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _PASSING_ERRNO = frozenset(
     getattr(errno, name)
-    for name in ("EAGAIN", "EBUSY", "ECONNABORTED", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "EINTR", "EIO")
-    + ("ENETDOWN", "ENETRESET", "ENETUNREACH", "EPIPE", "EREMOTEIO", "ETIMEDOUT")
+    for name in (
+        *("EAGAIN", "EBUSY", "ECONNABORTED", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "EINTR", "EIO"),
+        *("ENETDOWN", "ENETRESET", "ENETUNREACH", "EPIPE", "EREMOTEIO", "ETIMEDOUT"),
+    )
     if hasattr(errno, name)
 )
 # aiohttp, botocore, urllib3 and requests name these alike: ServerDisconnectedError, ReadTimeoutError, IncompleteRead...
@@ -91,7 +93,7 @@ class Attempts:
     def pause(self, attempt: int) -> float:
         """How long to wait after an attempt that failed, the first being 1. [s]."""
         options = self._options
-        longest = min(options.pause_seconds * 2 ** (attempt - 1), options.longest_pause_seconds)
+        longest: float = min(options.pause_seconds * 2 ** (attempt - 1), options.longest_pause_seconds)
         return longest * (1 - self._draw() / 2)
 
 

@@ -92,7 +92,7 @@ class Blocks:
 
     @property
     def block_bytes(self) -> int:
-        """Length of every block but a file's last one. [bytes]"""
+        """Length of every block but a file's last one. [bytes]."""
         return self._options.range_bytes
 
     def get(self, file: RemoteFile, number: int, *, once: bool = False) -> bytes:

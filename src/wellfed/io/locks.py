@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _WINDOWS = os.name == "nt"
 

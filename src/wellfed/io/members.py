@@ -55,7 +55,8 @@ class RemoteMembers:
         blocks = BlockSource(self._access.blocks, self._file)
         ranges = [self._range(*one) for one in due]
         short = [not in_order and end - start <= self._access.options.range_bytes for start, end in ranges]
-        fetched = self._access.requests.fetch(self._file, [one for one, is_short in zip(ranges, short) if is_short])
+        at_once = [one for one, is_short in zip(ranges, short, strict=True) if is_short]
+        fetched = self._access.requests.fetch(self._file, at_once)
         for (start, _), is_short in zip(ranges, short, strict=True):
             yield _Part(self._file.path, self._file.size, start, next(fetched)) if is_short else blocks
 

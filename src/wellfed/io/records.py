@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from wellfed.io.access import Access
+from wellfed.io.access import Access, fingerprint
 from wellfed.io.compression import check_name
 from wellfed.io.index import RecordIndex
 from wellfed.io.patterns import expand_patterns
-from wellfed.io.reader import TFRecordReader
 from wellfed.io.proof import gather
+from wellfed.io.reader import TFRecordReader
 from wellfed.io.shelf import open_shelf
 
 if TYPE_CHECKING:
@@ -108,6 +108,14 @@ class Records:
     def remote_stats(self) -> RemoteStats:
         """What was done so far to read files behind URLs."""
         return self._access.stats()
+
+    def fingerprint(self) -> str:
+        """What changes when the content of a file does: a hash of names, sizes and samples, 16 hexadecimal digits.
+
+        Raises:
+          OSError: A file cannot be opened.
+        """
+        return fingerprint(self.paths, self._access)
 
     def take(self, rows: ArrayLike, *, in_order: bool = False) -> Bytes:
         """Records by number, in the order asked for; a number may come twice, and negative ones count from the end.

@@ -1,8 +1,8 @@
 """How files behind URLs are read, and what that cost so far.
 
-    RemoteOptions   frozen, given by the user
-    RemoteStats     frozen, what was done so far
-    Counts          the running counts behind it, which many threads add to
+RemoteOptions   frozen, given by the user
+RemoteStats     frozen, what was done so far
+Counts          the running counts behind it, which many threads add to
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import RemoteError
 from wellfed.io.attempts import changed
-from wellfed.io.systems import open_system
+from wellfed.io.systems import System
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +41,7 @@ class RemoteFile:
     def __init__(self, path: str, attempts: Attempts) -> None:
         self.path, self._attempts = path, attempts
         self._whole: bytes | None = None
-        self._connect()
+        self._system = System(path)
         self.size, self.version = self._look()
 
     def read(self, start: int, end: int) -> bytes:
@@ -86,17 +85,8 @@ class RemoteFile:
     def close(self) -> None:
         """See `ByteSource`."""
 
-    def _connect(self) -> None:
-        self._system, self._name = open_system(self.path)
-        self._process = os.getpid()
-
-    def _fresh_system(self) -> Any:
-        if self._process != os.getpid():  # fsspec's connections do not survive a fork.
-            self._connect()
-        return self._system
-
     def _request(self, start: int, end: int) -> bytes:
-        found: bytes = self._fresh_system().cat_file(self._name, start=start, end=end)
+        found: bytes = self._system.get().cat_file(self._system.name, start=start, end=end)
         self._attempts.came(len(found))
         return found
 
@@ -109,15 +99,17 @@ class RemoteFile:
         return int(info["size"]), version_in(info)
 
     def _ask(self) -> Mapping[str, Any]:
-        system = self._fresh_system()
-        system.invalidate_cache(self._name)  # fsspec remembers listings; the file may have been replaced since.
-        info: Mapping[str, Any] = system.info(self._name)
+        system, name = self._system.get(), self._system.name
+        system.invalidate_cache(name)  # fsspec remembers listings; the file may have been replaced since.
+        info: Mapping[str, Any] = system.info(name)
         return info
 
     def _from_whole(self, found: bytes, start: int, end: int) -> bytes:
         """The range out of a whole file, which servers send that know no ranges."""
         if len(found) != self.size or self.size > _WHOLE_BYTES:
-            reason = f"the server ignores ranges and sent {len(found)} bytes. Copy the file to a disk, and read it there"
+            reason = (
+                f"the server ignores ranges and sent {len(found)} bytes. Copy the file to a disk, and read it there"
+            )
             raise RemoteError(reason, self.path, start, end, 1)
         self._whole = found
         return found[start:end]

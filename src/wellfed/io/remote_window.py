@@ -1,10 +1,10 @@
 """A walk over a plain file behind a URL: its blocks as they came, copied only where a record lies across two.
 
-    blocks    |              0              |              1              |
-    records   | a |   b   |  c  |      d         |  e  |      f      | ...
-    windows   [ ............................]                               block 0 itself
-                                [ d .............]                          joined: its start, and what it needs
-                                                 [ .......................] block 1 from e on
+blocks    |              0              |              1              |
+records   | a |   b   |  c  |      d         |  e  |      f      | ...
+windows   [ ............................]                               block 0 itself
+                            [ d .............]                          joined: its start, and what it needs
+                                             [ .......................] block 1 from e on
 """
 
 from __future__ import annotations

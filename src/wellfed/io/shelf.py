@@ -166,7 +166,7 @@ class InflatedShelf:
         return _read_one(self, row)
 
     def _due(self, member: int, rows: NDArray[np.int64]) -> tuple[int, int]:
-        """A member, and where the last of some records ends that start in it. [bytes of the stream]"""
+        """A member, and where the last of some records ends that start in it, in the stream. [bytes]."""
         start = int(self._index.members[member, 1])
         end = int(self._index.ends_of(rows).max())
         row = int(rows.max())

@@ -1,6 +1,6 @@
 """What tells one content of a file from another: its size and four samples, not its time, which a copy changes.
 
-    | 4 KiB |      | 4 KiB |      | 4 KiB |      | 4 KiB |      first, last, and two between
+| 4 KiB |      | 4 KiB |      | 4 KiB |      | 4 KiB |      first, last, and two between
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from wellfed.io.compression import HEAD_BYTES, choose
 from wellfed.io.access import Access
 from wellfed.io.blocks import BlockSource
+from wellfed.io.compression import HEAD_BYTES, choose
 from wellfed.io.files import LocalFile, MappedFile, check_regular, is_url, local_path
 from wellfed.io.inflate import InflateStream
 from wellfed.io.remote_window import RemoteWindow

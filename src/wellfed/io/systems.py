@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 from wellfed.errors import MissingExtraError
@@ -36,3 +37,31 @@ def open_system(url: str) -> tuple[Any, str]:
             raise  # fsspec names the package.
         raise MissingExtraError(f"{protocol}://", package, package) from error
     return system, name
+
+
+class System:
+    """The file system of one URL, opened again after a fork: fsspec's connections do not survive one.
+
+    Attributes:
+      name: The URL within it.
+
+    Raises:
+      MissingExtraError: The package that speaks the URL's protocol is not installed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._open()
+
+    def _open(self) -> None:
+        self._system, self.name = open_system(self._url)
+        self._process = os.getpid()
+
+    def get(self) -> Any:
+        """The file system, as of this process."""
+        if self._process != os.getpid():
+            self._open()
+        return self._system
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (System, (self._url,))
