@@ -6,6 +6,7 @@ import threading
 from typing import ClassVar
 
 import fsspec
+import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 
@@ -16,6 +17,7 @@ class CountedFiles(MemoryFileSystem):
     store: ClassVar[dict] = {}
     pseudo_dirs: ClassVar[list[str]] = [""]
     ranges: ClassVar[list[tuple[int, int]]] = []  # Asked for, in the order in which the requests began.
+    named: ClassVar[list[tuple[str, int, int]]] = []  # The same with the files' names.
     looks = 0  # Requests for a file's size.
     failures: ClassVar[list[Exception]] = []  # Raised by the next requests, one each.
     gate = None  # Called in each request for bytes, with its range.
@@ -33,7 +35,7 @@ class CountedFiles(MemoryFileSystem):
 
     @classmethod
     def forget(cls):
-        cls.ranges, cls.looks = [], 0
+        cls.ranges, cls.named, cls.looks = [], [], 0
 
     @classmethod
     def put(cls, name: str, content: bytes) -> str:
@@ -52,6 +54,7 @@ class CountedFiles(MemoryFileSystem):
             return super().cat_file(path)
         with self._guard:
             self.ranges.append((start, end))
+            self.named.append((path.rpartition("/")[2], start, end))
         if self.gate is not None:
             type(self).gate(start, end)
         self._request()
@@ -64,3 +67,12 @@ class CountedFiles(MemoryFileSystem):
 
 
 fsspec.register_implementation("counted", CountedFiles, clobber=True)
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch):
+    """The file system that counts its requests, empty; and a user's cache folder that no other test wrote to."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    CountedFiles.reset()
+    yield CountedFiles
+    CountedFiles.reset()

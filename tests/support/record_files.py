@@ -86,7 +86,7 @@ class FakeBlocks:
         self.content, self.block_bytes, self.blocks = content, block_bytes, self
         self.path, self.size = "fake", len(content)
 
-    def get(self, file, number: int, *, once: bool = False) -> bytes:
+    def get(self, file, number: int, used: int) -> bytes:
         assert file is self
         assert number * self.block_bytes < self.size
         return self.content[number * self.block_bytes : (number + 1) * self.block_bytes]

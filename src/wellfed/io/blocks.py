@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from wellfed.io.remote import RemoteOptions
     from wellfed.io.remote_file import RemoteFile
 
-_KEPT_BEHIND = 2  # Blocks; several threads read a pass, and none waits for the others.
+ALL = 1 << 62  # More bytes than a block has.
+# How many blocks are kept of which not all was used, beside those ahead: threads that share a pass are some units apart.
+_APART = max(4, (os.cpu_count() or 1) // 2)
 
 
 class Requests:
@@ -81,47 +83,51 @@ class Blocks:
 
     Args:
       requests: Fetches them.
-      options: How long a block is, and how many are fetched ahead.
+      options: How long a block is, how many are fetched ahead, how far.
     """
 
     def __init__(self, requests: Requests, options: RemoteOptions) -> None:
         self._requests, self._options = requests, options
         self._lock, self._process = threading.Lock(), os.getpid()
         self._held: OrderedDict[tuple[str, int], Future[bytes]] = OrderedDict()
-        self._passes: dict[str, tuple[int, int]] = {}  # Of each file: the last block, and how many are fetched ahead.
+        self._used: dict[tuple[str, int], int] = {}  # Bytes of each that somebody has taken.
+        self._passes: dict[
+            str, tuple[int, int, int]
+        ] = {}  # Of each file: the last block, how many are fetched ahead, how far.
 
     @property
     def block_bytes(self) -> int:
         """Length of every block but a file's last one. [bytes]."""
         return self._options.range_bytes
 
-    def get(self, file: RemoteFile, number: int, *, once: bool = False) -> bytes:
+    def get(self, file: RemoteFile, number: int, used: int) -> bytes:
         """A block; the next ones are asked for meanwhile.
 
         Args:
           file: The file.
           number: 0-based; the block must not lie behind the file's end.
-          once: Nobody will ask for it again, so it is not kept.
+          used: How much of it the caller is about to take. A block of which all was taken is not kept. [bytes]
 
         Raises:
           OSError: As `RemoteFile.read`.
         """
         if self._process != os.getpid():  # The parent's requests are not answered here.
             self._lock, self._process = threading.Lock(), os.getpid()
-            self._held.clear()
-            self._passes.clear()
+            self._forget()
         key = (file.path, number)
         with self._lock:
-            ahead = self._ahead(file, number)
-            for following in range(number, number + 1 + ahead):
+            self._want(file, number)
+            for following in self._following(file, number):
                 self._want(file, following)
-            future = self._held.pop(key) if once else self._held[key]
+            future = self._held[key]
+            self._use(key, used, min(self.block_bytes, file.size - number * self.block_bytes))
             self._drop()
         try:
             return future.result()
         except BaseException:
             with self._lock:  # It may be asked for again.
                 self._held.pop(key, None)
+                self._used.pop(key, None)
             raise
 
     def close(self) -> None:
@@ -129,19 +135,23 @@ class Blocks:
         with self._lock:
             for future in self._held.values():
                 future.cancel()
-            self._held.clear()
-            self._passes.clear()
+            self._forget()
 
-    def _ahead(self, file: RemoteFile, number: int) -> int:
-        last, ahead = self._passes.get(file.path, (-1, 0))
-        most = self._options.ranges_ahead - 1
+    def _forget(self) -> None:
+        self._held.clear()
+        self._used.clear()
+        self._passes.clear()
+
+    def _following(self, file: RemoteFile, number: int) -> range:
+        """The blocks to ask for beside one: those ahead that nobody has asked for yet in this pass."""
+        last, ahead, reach = self._passes.get(file.path, (-1, 0, -1))
         if number == last + 1:
-            ahead = min(most, max(1, 2 * ahead))
-        elif not last - _KEPT_BEHIND <= number <= last:
-            ahead = 0
-        self._passes[file.path] = (max(number, last) if ahead else number, ahead)
-        blocks = -(-file.size // self.block_bytes)
-        return max(0, min(ahead, blocks - 1 - number))
+            ahead = min(self._options.ranges_ahead - 1, max(1, 2 * ahead))
+        elif not last - _APART <= number <= last + 1 + ahead:  # Another pass.
+            last, ahead, reach = number, 0, number
+        stop = min(number + 1 + ahead, -(-file.size // self.block_bytes))
+        self._passes[file.path] = max(last, number), ahead, max(reach, stop - 1)
+        return range(max(number, reach) + 1, stop)
 
     def _want(self, file: RemoteFile, number: int) -> None:
         key = (file.path, number)
@@ -151,10 +161,19 @@ class Blocks:
         start = number * self.block_bytes
         self._held[key] = self._requests.submit(file, start, min(start + self.block_bytes, file.size))
 
+    def _use(self, key: tuple[str, int], used: int, length: int) -> None:
+        self._used[key] = self._used.get(key, 0) + used
+        if self._used[key] >= length:
+            del self._held[key], self._used[key]
+
     def _drop(self) -> None:
-        while len(self._held) > self._options.ranges_ahead + _KEPT_BEHIND:
-            _, future = self._held.popitem(last=False)
-            future.cancel()
+        """Lets go of blocks that were asked for first, but of none that is under way."""
+        over = len(self._held) - self._options.ranges_ahead - _APART
+        if over > 0:
+            done = [key for key, future in self._held.items() if future.done()]
+            for key in done[:over]:
+                del self._held[key]
+                self._used.pop(key, None)
 
 
 class BlockSource:
@@ -175,7 +194,8 @@ class BlockSource:
         want = max(0, min(len(buffer), self.size - offset))
         while done < want:
             number, within = divmod(offset + done, length)
-            piece = memoryview(self._blocks.get(self._file, number))[within : within + want - done]
+            # Whoever inflates reads a little further than a member goes, and again from there: blocks go by their age.
+            piece = memoryview(self._blocks.get(self._file, number, 0))[within : within + want - done]
             buffer[done : done + len(piece)] = piece
             done += len(piece)
         return done

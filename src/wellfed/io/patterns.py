@@ -114,8 +114,16 @@ def _glob(pattern: str) -> list[str]:
     system, name = open_system(pattern)
     system.invalidate_cache()  # fsspec remembers listings; files may have come since.
     found = Attempts(RemoteOptions(), Counts()).make(lambda: system.glob(name), pattern)
-    paths = [system.unstrip_protocol(path) for path in found]
+    paths = [_spelled(pattern, name, path) or system.unstrip_protocol(path) for path in found]
     return [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
+
+
+def _spelled(pattern: str, name: str, path: str) -> str:
+    """A name that a file system gives, spelled as the caller does: with its host, and as many slashes."""
+    for tail in (name, name.lstrip("/")):
+        if tail and pattern.endswith(tail):
+            return pattern[: -len(tail)] + (path if tail == name else path.lstrip("/"))
+    return ""
 
 
 def _check_complete(pattern: str, found: list[str]) -> None:

@@ -72,7 +72,8 @@ class RemoteShelf:
         for number in np.unique(first).tolist():
             inside = np.flatnonzero((first == number) & (last == number))
             if len(inside):
-                parts.append(self._prove(rows[inside], self._block(number), number * length))
+                block = self._block(number, int((ends[inside] - starts[inside]).sum()))
+                parts.append(self._prove(rows[inside], block, number * length))
                 places.append(inside)
             for across in np.flatnonzero((first == number) & (last > number)):
                 span = int(starts[across]), int(ends[across])
@@ -80,16 +81,16 @@ class RemoteShelf:
                 places.append(np.array([across]))
         return gather(parts, places)
 
-    def _block(self, number: int) -> bytes:
-        return self._access.blocks.get(self._file, number)
+    def _block(self, number: int, used: int) -> bytes:
+        return self._access.blocks.get(self._file, number, used)
 
     def _join(self, start: int, end: int) -> bytes:
         """The bytes [start, end), out of the blocks that they lie across."""
         length = self._access.blocks.block_bytes
         pieces = []
         for number in range(start // length, (end - 1) // length + 1):
-            base = number * length
-            pieces.append(memoryview(self._block(number))[max(0, start - base) : end - base])
+            first, last = max(0, start - number * length), min(length, end - number * length)
+            pieces.append(memoryview(self._block(number, last - first))[first:last])
         return b"".join(pieces)
 
     def _prove(self, rows: NDArray[np.int64], found: bytes, base: int) -> Bytes:

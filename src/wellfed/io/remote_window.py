@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wellfed.io.blocks import ALL
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -44,7 +46,7 @@ class RemoteWindow:
 
     def head(self, count: int) -> bytes:
         """The file's first bytes, `count` of them if there are so many in its first block; fetches that block."""
-        if not self._number and self._fetch(once=False):  # Kept: a compressed stream begins again at it.
+        if not self._number and self._fetch(used=0):  # Kept: a compressed stream begins again at it.
             self.block = self._chunk
         return self._chunk[:count].tobytes()
 
@@ -79,12 +81,14 @@ class RemoteWindow:
     def _chunk_end(self) -> int:
         return self._chunk_base + len(self._chunk)
 
-    def _fetch(self, *, once: bool = True) -> bool:
+    def _fetch(self, used: int = ALL) -> bool:
         """Takes the next block; False at the file's end."""
         start = self._chunk_end()
         if start >= self._file.size:
             return False
-        found = self._access.blocks.get(self._file, self._number, once=once)
+        if self._number == 1:
+            self._access.blocks.get(self._file, 0, ALL)  # It was read to its end, so it is no compressed stream.
+        found = self._access.blocks.get(self._file, self._number, used)
         self._chunk, self._chunk_base = np.frombuffer(found, np.uint8), start
         self._number += 1
         return True
