@@ -205,5 +205,5 @@ def test_a_url_of_a_folder_without_a_data_set_says_so(counted, remote):
 
 
 def test_a_url_where_nothing_is_says_so(counted):
-    with pytest.raises(FileNotFoundError, match="counted://nowhere/x.tfrecord: there is no such file or bucket"):
+    with pytest.raises(FileNotFoundError, match=r"counted://nowhere/x\.tfrecord: there is no such file or bucket"):
         len(wf.open("counted://nowhere/x.tfrecord"))

@@ -137,10 +137,12 @@ def _status(error: BaseException) -> int | None:
     for one in _chain(error):
         response = getattr(one, "response", None)
         if isinstance(response, dict):  # botocore.
-            response = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        for found in (response, *(getattr(one, name, None) for name in ("status", "status_code", "code"))):
-            if isinstance(found, int) and 400 <= found < 600:
-                return found
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+            return status if isinstance(status, int) else None
+        for name in ("status", "status_code", "code"):  # One after another: aiohttp warns about its "code".
+            status = getattr(one, name, None)
+            if isinstance(status, int) and 400 <= status < 600:
+                return status
     return None
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from wellfed.io.remote_file import RemoteFile
 
 ALL = 1 << 62  # More bytes than a block has.
-# How many blocks are kept of which not all was used, beside those ahead: threads that share a pass are some units apart.
+# Blocks that are kept beside those ahead while not all of them was taken: threads that share a pass are some units
+# apart.
 _APART = max(4, (os.cpu_count() or 1) // 2)
 
 
