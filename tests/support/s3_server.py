@@ -10,7 +10,8 @@ import pytest
 def server():
     """Starts a server, and gives s3fs its address."""
     moto_server = pytest.importorskip("moto.server")
-    pytest.importorskip("s3fs")
+    s3fs = pytest.importorskip("s3fs")
+    s3fs.S3FileSystem.clear_instance_cache()  # One made for another server may be kept there.
     running = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     running.start()
     host, port = running.get_host_and_port()
