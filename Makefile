@@ -200,9 +200,12 @@ soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; que
 
 # --- The rest ----------------------------------------------------------------------------------------------------
 
-BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali tfrecord,$(PEERS))
+BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali tfrecord fsspec,$(PEERS))
+# fsspec has no environment of its own: its rows run in those of wellfed and of the partners.
+BENCH_ENVIRONMENTS := $(patsubst %,.venvs/%/.made,$(filter-out fsspec,$(BENCH_PEERS))) \
+  $(if $(filter fsspec,$(BENCH_PEERS)),.venvs/partners/.wellfed)
 .PHONY: bench
-bench: setup .venvs/tensorflow/.wellfed $(BENCH_PEERS:%=.venvs/%/.made) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
+bench: setup .venvs/tensorflow/.wellfed $(BENCH_ENVIRONMENTS) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
 	$(PY) benchmarks/run.py $(ROWS) --pairs $(PAIRS) --peers $(BENCH_PEERS)
 
 .PHONY: docs

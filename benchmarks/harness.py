@@ -60,6 +60,7 @@ class Row:
       prefix: Peer to the number of records it is timed on, where the whole file would take it minutes.
       unit: What the figure counts; "s" and "MB" are costs, where less is better, anything else is a rate per second.
       ordered: Whether both sides deliver in the same order.
+      environment: The environment that both sides run in, where the peer has none of its own; see `python_of`.
     """
 
     name: str
@@ -70,6 +71,11 @@ class Row:
     make: Callable[[Path, str], None] = layouts.make
     unit: str = "records"
     ordered: bool = True
+    environment: str = ""
+
+    def python_of(self, side: str) -> Path | str:
+        """The interpreter a side runs in."""
+        return python_of(self.environment or side)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -142,7 +148,7 @@ def python_of(side: str) -> Path | str:
 
 def compare(row: Row, peer: str, pairs: int) -> dict[str, Figures]:
     """Times wellfed and a peer in turn; returns the figures of each of the row's columns."""
-    with Worker(python_of("wellfed"), row, "wellfed") as ours, Worker(python_of(peer), row, peer) as theirs:
+    with Worker(row.python_of("wellfed"), row, "wellfed") as ours, Worker(row.python_of(peer), row, peer) as theirs:
         prove = f"prove {row.prefix[peer]}" if peer in row.prefix else "prove"
         sums = ours.ask(prove), theirs.ask(prove)
         if sums[0] != sums[1]:

@@ -229,7 +229,7 @@ def test_a_pause_ends_when_its_reader_does(counted):
         raise TimeoutError
 
     counted.gate = fail
-    future = access.requests.submit(file, 0, 10)
+    future = access.requests.submit(file.read, 0, 10)
     assert begun.wait(30)
     access.close()
     with pytest.raises(RemoteError, match="in 1 attempt"):
@@ -395,7 +395,7 @@ def test_requests_in_flight_are_given_up_when_nobody_reads_on(counted):
     access = Access(RemoteOptions(max_requests=1))
     held = threading.Event()
     counted.gate = lambda start, end: held.wait(30)
-    futures = [access.requests.submit(access.remote(url), at, at + 1) for at in range(3)]
+    futures = [access.requests.submit(access.remote(url).read, at, at + 1) for at in range(3)]
     ranges = Requests(access.options).cut(10)
 
     del access

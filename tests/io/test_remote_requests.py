@@ -13,7 +13,9 @@ from record_files import starts
 
 from wellfed import _native
 from wellfed.io import RecordIndex, Records, RemoteOptions, TFRecordReader, TFRecordWriter
+from wellfed.io.access import Access
 from wellfed.io.remote_shelf import coalesce
+from wellfed.io.streams import open_walker
 
 RNG = np.random.default_rng(0)
 LARGE = [RNG.bytes(100_000) for _ in range(64)]
@@ -99,12 +101,26 @@ def test_a_look_at_the_first_record_does_not_fetch_the_file(counted, large):
     assert len(counted.ranges) <= 2
 
 
-def test_several_ranges_of_a_pass_are_under_way_together(counted, large):
-    together = threading.Barrier(4, timeout=30)
-    counted.gate = lambda start, end: together.wait() if 3 << 18 <= start < 7 << 18 else None
+def walk(url: str, options: RemoteOptions, clock) -> int:
+    """Reads all records of a file, by a clock; gives how many there are."""
+    walker, _ = open_walker(url, access=Access(options, clock=clock))
+    return sum(len(run) for run in iter(walker.next_run, None))
 
-    assert list(TFRecordReader(large, remote=RemoteOptions(range_bytes=1 << 18, read_ahead_bytes=1 << 20))) == LARGE
+
+def test_several_ranges_of_a_pass_are_under_way_together_where_they_are_waited_for(counted, large):
+    together = threading.Barrier(4, timeout=30)
+    counted.gate = lambda start, end: together.wait() if 6 << 18 <= start < 10 << 18 else None
+
+    options = RemoteOptions(range_bytes=1 << 18, read_ahead_bytes=1 << 20)
+    assert walk(large, options, itertools.count().__next__) == 64  # Each look at this clock takes a second.
     assert not together.broken
+
+
+def test_one_range_is_fetched_ahead_where_none_is_waited_for(counted, large):
+    walker, _ = open_walker(large, access=Access(RemoteOptions(range_bytes=1 << 18), clock=lambda: 0.0))
+    while (run := walker.next_run(1)) is not None:
+        read = run.base + int(run.offsets[-1])
+        assert len(counted.ranges) <= math.ceil(read / (1 << 18)) + 2
 
 
 def test_what_is_fetched_ahead_is_bounded_in_bytes(counted, large):

@@ -91,6 +91,9 @@ class FakeBlocks:
         assert number * self.block_bytes < self.size
         return self.content[number * self.block_bytes : (number + 1) * self.block_bytes]
 
+    def at_hand(self) -> bool:
+        return False
+
     def check_unchanged(self) -> None:
         pass
 

@@ -13,6 +13,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path, PurePath
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from wellfed.io.attempts import Attempts
@@ -39,6 +40,7 @@ class Access:
       options: How remote files are read; None for the defaults.
       counts: Where what is done is counted; None for counts of its own.
       sleep: In the place of a pause between attempts, for tests. [s]
+      clock: In the place of the clock that tells whether blocks are waited for, for tests. [s]
 
     Attributes:
       options: As given.
@@ -52,13 +54,14 @@ class Access:
         *,
         counts: Counts | None = None,
         sleep: Callable[[float], object] | None = None,
+        clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.options = RemoteOptions() if options is None else options
         self.counts = Counts() if counts is None else counts
         self._closing = threading.Event()
         self.attempts = Attempts(self.options, self.counts, sleep or self._closing.wait)
         self.requests = Requests(self.options)
-        self.blocks = Blocks(self.requests, self.options)
+        self.blocks = Blocks(self.requests, self.options, clock)
         self._cache = None
         if self.options.cache_dir is not None:
             self._cache = ShardCache(self.options.cache_dir, self.options.cache_bytes, self.counts)

@@ -3,8 +3,8 @@
     file      | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |        8 MiB each, the last one shorter
                     ^   ~   ~   ~                      block 1 is read; 2 to 4 are under way or wait
 
-How many are fetched ahead doubles with each block that is read after the one before it, so that a look at the first
-records does not fetch 32 MiB.
+One block is fetched ahead at first; twice as many whenever somebody had to wait for a store that takes its time. So a
+look at the first records does not fetch 32 MiB, and a store that is fast does not fill memory.
 """
 
 from __future__ import annotations
@@ -14,15 +14,19 @@ import threading
 import weakref
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from wellfed.io.remote import RemoteOptions
     from wellfed.io.remote_file import RemoteFile
 
+Content = bytes | memoryview
 ALL = 1 << 62  # More bytes than a block has.
+_LONG_SECONDS = 0.02  # A store that can answer sooner is no network; who waits for it waits for a core.
 # Blocks that are kept beside those ahead while not all of them was taken: threads that share a pass are some units
 # apart.
 _APART = max(4, (os.cpu_count() or 1) // 2)
@@ -37,32 +41,32 @@ class Requests:
         self._process = 0
         self._lock = threading.Lock()
 
-    def submit(self, file: RemoteFile, start: int, end: int) -> Future[bytes]:
-        """Asks for a range; the answer is the future's."""
+    def submit(self, read: Callable[[int, int], Content], start: int, end: int) -> Future[Content]:
+        """Asks for a range by calling `read` in a thread; the answer is the future's."""
         if self._process != os.getpid():  # Threads do not survive a fork, and its lock may have been held.
             self._lock, self._pool, self._process = threading.Lock(), None, os.getpid()
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._options.max_requests, "wellfed-remote")
                 weakref.finalize(self, _shut_down, self._pool)
-            return self._pool.submit(file.read, start, end)
+            return self._pool.submit(read, start, end)
 
     def cut(self, size: int) -> list[tuple[int, int]]:
         """The ranges of a whole file, `range_bytes` each."""
         step = self._options.range_bytes
         return [(start, min(start + step, size)) for start in range(0, size, step)]
 
-    def fetch(self, file: RemoteFile, ranges: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+    def fetch(self, file: RemoteFile, ranges: Sequence[tuple[int, int]]) -> Iterator[Content]:
         """The bytes of ranges, in their order; those under way hold `read_ahead_bytes` at most, but one at least."""
-        if len(ranges) == 1:  # One request needs no thread.
-            yield file.read(*ranges[0])
+        if len(ranges) == 1 or file.at_hand():  # Nobody to wait for, or nobody beside whom.
+            yield from (file.read(start, end) for start, end in ranges)
             return
-        waiting: list[Future[bytes]] = []
+        waiting: list[Future[Content]] = []
         begun, held = 0, 0
         try:
             for number, (start, end) in enumerate(ranges):
                 while begun < len(ranges) and (begun == number or self._has_room(held, ranges[begun], len(waiting))):
-                    waiting.append(self.submit(file, *ranges[begun]))
+                    waiting.append(self.submit(file.read, *ranges[begun]))
                     held += ranges[begun][1] - ranges[begun][0]
                     begun += 1
                 yield waiting.pop(0).result()
@@ -84,24 +88,24 @@ class Blocks:
 
     Args:
       requests: Fetches them.
-      options: How long a block is, how many are fetched ahead, how far.
+      options: How long a block is, and how many are fetched ahead.
+      clock: Seconds, of any start.
     """
 
-    def __init__(self, requests: Requests, options: RemoteOptions) -> None:
-        self._requests, self._options = requests, options
+    def __init__(self, requests: Requests, options: RemoteOptions, clock: Callable[[], float] = perf_counter) -> None:
+        self._requests, self._options, self._clock = requests, options, clock
         self._lock, self._process = threading.Lock(), os.getpid()
-        self._held: OrderedDict[tuple[str, int], Future[bytes]] = OrderedDict()
+        self._held: OrderedDict[tuple[str, int], Future[Content]] = OrderedDict()
         self._used: dict[tuple[str, int], int] = {}  # Bytes of each that somebody has taken.
-        self._passes: dict[
-            str, tuple[int, int, int]
-        ] = {}  # Of each file: the last block, how many are fetched ahead, how far.
+        self._passes: dict[str, tuple[int, int]] = {}  # Of each file: the last block, and the last one asked for.
+        self._ahead, self._fastest = 1, float("inf")
 
     @property
     def block_bytes(self) -> int:
         """Length of every block but a file's last one. [bytes]."""
         return self._options.range_bytes
 
-    def get(self, file: RemoteFile, number: int, used: int) -> bytes:
+    def get(self, file: RemoteFile, number: int, used: int) -> Content:
         """A block; the next ones are asked for meanwhile.
 
         Args:
@@ -115,6 +119,8 @@ class Blocks:
         if self._process != os.getpid():  # The parent's requests are not answered here.
             self._lock, self._process = threading.Lock(), os.getpid()
             self._forget()
+        if file.at_hand():
+            return file.read(*self._range(file, number))
         key = (file.path, number)
         with self._lock:
             self._want(file, number)
@@ -123,6 +129,7 @@ class Blocks:
             future = self._held[key]
             self._use(key, used, min(self.block_bytes, file.size - number * self.block_bytes))
             self._drop()
+        began = self._clock()
         try:
             return future.result()
         except BaseException:
@@ -130,6 +137,9 @@ class Blocks:
                 self._held.pop(key, None)
                 self._used.pop(key, None)
             raise
+        finally:
+            if min(self._clock() - began, self._fastest) > _LONG_SECONDS:
+                self._ahead = min(2 * self._ahead, self._options.ranges_ahead)
 
     def close(self) -> None:
         """Gives up what is under way."""
@@ -145,13 +155,12 @@ class Blocks:
 
     def _following(self, file: RemoteFile, number: int) -> range:
         """The blocks to ask for beside one: those ahead that nobody has asked for yet in this pass."""
-        last, ahead, reach = self._passes.get(file.path, (-1, 0, -1))
-        if number == last + 1:
-            ahead = min(self._options.ranges_ahead - 1, max(1, 2 * ahead))
-        elif not last - _APART <= number <= last + 1 + ahead:  # Another pass.
-            last, ahead, reach = number, 0, number
+        last, reach = self._passes.get(file.path, (-1, -1))
+        ahead = min(self._ahead, self._options.ranges_ahead - 1)
+        if not last - _APART <= number <= reach + 1:  # Another pass.
+            last, reach, ahead = number, number, 0
         stop = min(number + 1 + ahead, -(-file.size // self.block_bytes))
-        self._passes[file.path] = max(last, number), ahead, max(reach, stop - 1)
+        self._passes[file.path] = max(last, number), max(reach, stop - 1)
         return range(max(number, reach) + 1, stop)
 
     def _want(self, file: RemoteFile, number: int) -> None:
@@ -159,8 +168,17 @@ class Blocks:
         if key in self._held:
             self._held.move_to_end(key)
             return
+        self._held[key] = self._requests.submit(partial(self._fetch, file), *self._range(file, number))
+
+    def _range(self, file: RemoteFile, number: int) -> tuple[int, int]:
         start = number * self.block_bytes
-        self._held[key] = self._requests.submit(file, start, min(start + self.block_bytes, file.size))
+        return start, min(start + self.block_bytes, file.size)
+
+    def _fetch(self, file: RemoteFile, start: int, end: int) -> Content:
+        began = self._clock()
+        found = file.read(start, end)
+        self._fastest = min(self._fastest, self._clock() - began)
+        return found
 
     def _use(self, key: tuple[str, int], used: int, length: int) -> None:
         self._used[key] = self._used.get(key, 0) + used

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from wellfed.io.access import Access
+    from wellfed.io.blocks import Content
     from wellfed.io.files import ByteSource
     from wellfed.io.index import RecordIndex
 
@@ -71,7 +72,7 @@ class RemoteMembers:
 class _Part:
     """A `ByteSource` of which one range is at hand, and nothing behind it is asked for."""
 
-    def __init__(self, path: str, size: int, start: int, content: bytes) -> None:
+    def __init__(self, path: str, size: int, start: int, content: Content) -> None:
         self.path, self.size, self._start, self._content = path, size, start, content
 
     def read_into(self, offset: int, buffer: memoryview) -> int:

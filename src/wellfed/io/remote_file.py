@@ -44,15 +44,20 @@ class RemoteFile:
         self._system = System(path)
         self.size, self.version = self._look()
 
-    def read(self, start: int, end: int) -> bytes:
-        """The bytes [start, end), all of which must be there, by one request.
+    def at_hand(self) -> bool:
+        """Whether no request is needed to read it: it lies in this process, or all of it has come for a part."""
+        return self._whole is not None or self._in_this_process() is not None
+
+    def read(self, start: int, end: int) -> bytes | memoryview:
+        """The bytes [start, end), all of which must be there, by one request; a view where they are `at_hand`.
 
         Raises:
           FileChangedError: There are fewer.
           FileNotFoundError, PermissionError, RemoteError: As when it is opened.
         """
-        if self._whole is not None:
-            return self._whole[start:end]
+        found = self._in_this_process() if self._whole is None else self._whole
+        if found is not None and len(found) == self.size:
+            return memoryview(found)[start:end]
         found = self._attempts.make(lambda: self._request(start, end), self.path, start, end)
         if len(found) < end - start:
             raise changed(self.path, f"bytes [{start}..{end}) are due, only {len(found)} came")
@@ -90,6 +95,13 @@ class RemoteFile:
         self._attempts.came(len(found))
         return found
 
+    def _in_this_process(self) -> memoryview | None:
+        """All of a file of `memory://`, where it lies; None for any other."""
+        system = self._system.get()
+        store = system.store if type(system).__name__ == "MemoryFileSystem" else {}  # Not of a class made from it.
+        file = store.get(self._system.name)
+        return None if file is None else file.getbuffer()
+
     def _look(self) -> tuple[int, str]:
         info = self._attempts.make(self._ask, self.path)
         if info.get("type") == "directory":
@@ -104,7 +116,7 @@ class RemoteFile:
         info: Mapping[str, Any] = system.info(name)
         return info
 
-    def _from_whole(self, found: bytes, start: int, end: int) -> bytes:
+    def _from_whole(self, found: bytes, start: int, end: int) -> memoryview:
         """The range out of a whole file, which servers send that know no ranges."""
         if len(found) != self.size or self.size > _WHOLE_BYTES:
             reason = (
@@ -112,7 +124,7 @@ class RemoteFile:
             )
             raise RemoteError(reason, self.path, start, end, 1)
         self._whole = found
-        return found[start:end]
+        return memoryview(found)[start:end]
 
 
 def version_in(info: Mapping[str, Any]) -> str:

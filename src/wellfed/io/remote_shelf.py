@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from wellfed.columns import Bytes
     from wellfed.io.access import Access
+    from wellfed.io.blocks import Content
     from wellfed.io.index import RecordIndex
 
 _SPARSE = 2  # Records that are a smaller part of their range than one half are copied out of it.
@@ -81,7 +82,7 @@ class RemoteShelf:
                 places.append(np.array([across]))
         return gather(parts, places)
 
-    def _block(self, number: int, used: int) -> bytes:
+    def _block(self, number: int, used: int) -> Content:
         return self._access.blocks.get(self._file, number, used)
 
     def _join(self, start: int, end: int) -> bytes:
@@ -93,7 +94,7 @@ class RemoteShelf:
             pieces.append(memoryview(self._block(number, last - first))[first:last])
         return b"".join(pieces)
 
-    def _prove(self, rows: NDArray[np.int64], found: bytes, base: int) -> Bytes:
+    def _prove(self, rows: NDArray[np.int64], found: Content, base: int) -> Bytes:
         return prove(self._index, rows, np.frombuffer(found, np.uint8), base, check=self._check)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wellfed.io.access import Access
+    from wellfed.io.blocks import Content
     from wellfed.io.remote_file import RemoteFile
 
 _JOIN_BYTES = 64 << 10  # A header that lies across two blocks does not say yet how long its record is.
@@ -46,7 +47,7 @@ class RemoteWindow:
 
     def head(self, count: int) -> bytes:
         """The file's first bytes, `count` of them if there are so many in its first block; fetches that block."""
-        if not self._number and self._fetch(used=0):  # Kept: a compressed stream begins again at it.
+        if not len(self._chunk) and self._fetch(used=0):  # Kept: a compressed stream begins again at it.
             self.block = self._chunk
         return self._chunk[:count].tobytes()
 
@@ -86,12 +87,17 @@ class RemoteWindow:
         start = self._chunk_end()
         if start >= self._file.size:
             return False
+        if self._file.at_hand():
+            self._take(self._file.read(start, self._file.size), start)
+            return True
         if self._number == 1:
             self._access.blocks.get(self._file, 0, ALL)  # It was read to its end, so it is no compressed stream.
-        found = self._access.blocks.get(self._file, self._number, used)
-        self._chunk, self._chunk_base = np.frombuffer(found, np.uint8), start
+        self._take(self._access.blocks.get(self._file, self._number, used), start)
         self._number += 1
         return True
+
+    def _take(self, found: Content, start: int) -> None:
+        self._chunk, self._chunk_base = np.frombuffer(found, np.uint8), start
 
     def _join(self, kept: NDArray[np.uint8], need: int, end: int) -> NDArray[np.uint8]:
         """What is kept and what follows it from position `end` on: `need` bytes, and more where they are at hand."""

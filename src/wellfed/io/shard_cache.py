@@ -30,7 +30,7 @@ from wellfed.io.stamps import stamp
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wellfed.io.blocks import Requests
+    from wellfed.io.blocks import Content, Requests
     from wellfed.io.files import PathLike
     from wellfed.io.remote import Counts
     from wellfed.io.remote_file import RemoteFile
@@ -250,7 +250,7 @@ class _Entry:
         self.shard, self.facts, self.partial = (folder / f"{key}{end}" for end in (".shard", ".json", ".partial"))
 
 
-def _write_all(file: FileIO, content: bytes) -> None:
+def _write_all(file: FileIO, content: Content) -> None:
     left = memoryview(content)
     while left:  # A disk that fills up takes a part first and refuses the rest.
         left = left[file.write(left) :]

@@ -47,7 +47,7 @@ def stamp(source: ByteSource) -> Stamp:
 def _reader(source: ByteSource) -> Callable[[int, int], bytes]:
     if isinstance(source, RemoteFile) and 0 < source.size <= _SMALL_BYTES:
         whole = source.read(0, source.size)
-        return lambda start, end: whole[start:end]
+        return lambda start, end: bytes(whole[start:end])
 
     def read(start: int, end: int) -> bytes:
         buffer = bytearray(end - start)
