@@ -84,13 +84,16 @@ class _S3:
 
         program = (
             "import sys; from moto.server import ThreadedMotoServer; server = ThreadedMotoServer('127.0.0.1', 0); "
-            "server.start(); print(*server.get_host_and_port(), flush=True); sys.stdin.read(); server.stop()"
+            "server.start(); print('at', *server.get_host_and_port(), flush=True); sys.stdin.read(); server.stop()"
         )
         self._process = subprocess.Popen(
             [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         assert self._process.stdout
-        host, port = self._process.stdout.readline().decode().split()
+        words = [b""]
+        while words[0] != b"at":  # The server has something to say too.
+            words = self._process.stdout.readline().split() or [b""]
+        host, port = words[1].decode(), words[2].decode()
         os.environ |= {
             "AWS_ACCESS_KEY_ID": "x",
             "AWS_SECRET_ACCESS_KEY": "x",

@@ -101,6 +101,16 @@ def test_a_look_at_the_first_record_does_not_fetch_the_file(counted, large):
     assert len(counted.ranges) <= 2
 
 
+def test_a_look_at_the_first_record_of_a_compressed_file_does_not_fetch_it(counted):
+    url = counted.put("z", gzip.compress(frames(LARGE), 1))
+    iterator = iter(TFRecordReader(url, remote=RemoteOptions(range_bytes=1 << 19)))
+
+    assert next(iterator) == LARGE[0]
+    # A block of the window is 4 MiB, which is 8 ranges here; one is ahead.
+    assert len(counted.ranges) <= 8 + 1 + 1
+    iterator.close()
+
+
 def walk(url: str, options: RemoteOptions, clock) -> int:
     """Reads all records of a file, by a clock; gives how many there are."""
     walker, _ = open_walker(url, access=Access(options, clock=clock))

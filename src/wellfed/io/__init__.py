@@ -10,6 +10,7 @@ from wellfed.io.reader import TFRecordReader
 from wellfed.io.records import Records
 from wellfed.io.remote import RemoteOptions, RemoteStats
 from wellfed.io.salvage import SalvageReport, salvage
+from wellfed.io.streams import is_plain
 from wellfed.io.text_index import read_text_index, write_text_index
 from wellfed.io.walk import Damage
 from wellfed.io.writer import TFRecordWriter
@@ -28,6 +29,7 @@ __all__ = [
     "expand_patterns",
     "file_versions",
     "fingerprint",
+    "is_plain",
     "read_text_index",
     "salvage",
     "write_text_index",

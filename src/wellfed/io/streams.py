@@ -14,7 +14,7 @@ import numpy as np
 
 from wellfed.io.access import Access
 from wellfed.io.blocks import BlockSource
-from wellfed.io.compression import HEAD_BYTES, choose
+from wellfed.io.compression import HEAD_BYTES, choose, detect
 from wellfed.io.files import LocalFile, MappedFile, check_regular, is_url, local_path
 from wellfed.io.inflate import InflateStream
 from wellfed.io.remote_window import RemoteWindow
@@ -86,6 +86,22 @@ class StreamWindow:
 
     def check(self, *, at_end: bool = False) -> None:
         """See `Window`; a stream's own sums tell whether it is what it was."""
+
+
+def is_plain(path: PathLike, compression_type: str | None = None) -> bool:
+    """Whether a file can be mapped as it is: it is on this machine, and not compressed.
+
+    Args:
+      path: A path of this machine or a URL.
+      compression_type: "", "GZIP" or "ZLIB", which is believed; None has it told from the content.
+
+    Raises:
+      OSError: The file cannot be opened.
+    """
+    if is_url(path) or compression_type is not None:
+        return not is_url(path) and not compression_type
+    with Path(local_path(path)).open("rb") as file:
+        return not detect(file.read(HEAD_BYTES))
 
 
 def open_window(
