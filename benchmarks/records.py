@@ -19,6 +19,7 @@ class Wellfed:
 
     def __init__(self, data: str, folder: Path) -> None:
         self._path = path_of(folder, data)
+        self._mapped: Any = None
 
     def forget(self) -> None:
         shutil.rmtree(self._path.parent / ".wellfed", ignore_errors=True)
@@ -29,7 +30,15 @@ class Wellfed:
         report = summary.verify_file(str(self._path))
         return [{"records": range(report.records)}]
 
-    later = first
+    def later(self) -> Iterable[Batch]:
+        """The file stays mapped, as a reader that is open keeps it."""
+        from wellfed import summary
+        from wellfed.io import MappedFile
+
+        if self._mapped is None:
+            self._mapped = MappedFile(str(self._path))
+        report = summary.verify_file(str(self._path), mapped=self._mapped)
+        return [{"records": range(report.records)}]
 
     def proof(self) -> list[Any]:
         return [len(batch["records"]) for batch in self.first()]

@@ -13,12 +13,13 @@
 
 namespace wellfed {
 
-// Thread-safe. Blocks are aligned to 64 bytes. A block is reused only for requests of its own size class
-// (powers of two and their halves), so at most a third of it lies idle.
+// Thread-safe; in a fork's child, a pool made before the fork keeps and gives nothing. Blocks are aligned to
+// 64 bytes. A block is reused only for requests of its own size class (powers of two and their halves), so at
+// most a third of it lies idle.
 class LeasePool : public std::enable_shared_from_this<LeasePool> {
  public:
   // Keeps at most `max_free_bytes` of returned blocks; what is beyond goes back to the system.
-  explicit LeasePool(size_t max_free_bytes) : max_free_bytes_(max_free_bytes) {}
+  explicit LeasePool(size_t max_free_bytes);
   ~LeasePool();
 
   LeasePool(const LeasePool&) = delete;
@@ -46,7 +47,11 @@ class LeasePool : public std::enable_shared_from_this<LeasePool> {
     size_t capacity;
   };
 
+  // Whether this is the process that made the pool: in a fork's child the mutex may be held for ever.
+  bool at_home() const;
+
   const size_t max_free_bytes_;
+  const int64_t process_;
   mutable std::mutex mutex_;  // Guards what follows; nothing in Python runs while it is held.
   std::vector<Block> free_;
   size_t free_bytes_ = 0;

@@ -14,6 +14,7 @@ namespace wellfed {
 inline void Prefetch(const void* address) {
 #if !defined(_MSC_VER) || defined(__clang__)
   __builtin_prefetch(address);
+  asm volatile("");  // GCC takes a function that only prefetches for one without effect, and drops its calls.
 #elif defined(_M_ARM64)
   __prefetch(address);
 #else

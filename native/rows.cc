@@ -1,20 +1,28 @@
 #include "rows.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "prefetch.h"
 
 namespace wellfed {
 namespace {
 
-// Rows are looked up and their memory asked for in blocks, one block ahead of the parsing. By themselves, in
-// a tight loop without a branch that waits for memory, many lookups are under way at a time. Mixed with
-// parsing, each would wait for the page walks of the one before: a prefetch retires only once its address is
-// translated.
-constexpr uint64_t kBlock = 32;
+// Rows are looked up in blocks, so that many lookups are under way at a time, and their memory is asked for
+// one block ahead of the parsing. Few lines at a time: a core follows about 20 misses, and drops or delays
+// the rest.
+constexpr uint64_t kBlock = 8;
 constexpr uint64_t kLine = 64;
 constexpr uint64_t kMostLines = 16;  // Of a record. The hardware's own prefetcher takes over from there.
+constexpr uint64_t kHeaderLines = 1;
+
+// Records of middle size at random are copied to the cache, a block at a time, and parsed there: the loads of
+// a copy wait for nothing but memory, so as many misses are under way as the core can follow. MNIST's
+// records: 330 ns a row instead of 430 with all their lines asked for.
+constexpr uint64_t kStagedLines = 3;
+constexpr uint64_t kStagedBytes = 4096;
 
 struct Place {
   const Shard* shard;
@@ -23,33 +31,76 @@ struct Place {
   uint64_t offset;
 };
 
-// Visits rows in order with the memory they need asked for ahead of time.
+bool InOrder(std::span<const uint64_t> rows) {
+  for (size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i] != rows[i - 1] + 1) return false;
+  }
+  return true;
+}
+
+// Visits rows in order with the memory they need asked for ahead of time. With `may_copy`, what a place
+// refers to is gone with the next block.
 class Walk {
  public:
-  Walk(const ShardSet& shards, std::span<const uint64_t> rows)
-      : shards_(shards), rows_(rows), lines_(std::min(shards.record_bytes() / kLine + 2, kMostLines)) {
+  Walk(const ShardSet& shards, std::span<const uint64_t> rows, uint64_t most_lines, bool may_copy)
+      : shards_(shards), rows_(rows), lines_(std::min(shards.record_bytes() / kLine + 2, most_lines)) {
+    const uint64_t bytes = shards.record_bytes();
+    if (InOrder(rows) && most_lines > kHeaderLines) {
+      lines_ =
+          0;  // The hardware sees the order by itself: asking costs a sixth of the time and gains nothing.
+    } else if (may_copy && bytes >= kStagedLines * kLine && bytes <= kStagedBytes) {
+      copies_.resize(kBlock * kStagedBytes);
+      return;
+    }
+    LookUp(0);
     AskFor(0);
   }
 
   // REQUIRES: called once for each i, in order.
   const Place& At(uint64_t i) {
-    if (i % kBlock == 0) AskFor(i + kBlock);
+    if (i % kBlock == 0) {
+      if (copies_.empty()) {
+        LookUp(i + kBlock);
+        AskFor(i + kBlock);
+      } else {
+        LookUp(i);
+        Copy(i);
+      }
+    }
     return ring_[i % kRing];
+  }
+
+  // The payload's length of the place that At(i) gave.
+  FrameStatus ReadLength(uint64_t i, uint64_t* length) const {
+    return reader_.ReadLength(FromOffset(ring_[i % kRing]), 0, length);
+  }
+
+  // Reads the frame of the place that At(i) gave.
+  FrameStatus Read(uint64_t i, bool check, Frame* frame) const {
+    if (!copies_.empty() && reader_.Read(copied_[i % kBlock], 0, check, frame) == FrameStatus::kOk) {
+      return FrameStatus::kOk;
+    }
+    // Where an index lies about the next record, the copy is too short: the file decides.
+    return reader_.Read(FromOffset(ring_[i % kRing]), 0, check, frame);
   }
 
  private:
   static constexpr uint64_t kRing = 2 * kBlock;
 
-  // Looks up the block of rows from `start` on and asks for the first lines of each record.
-  void AskFor(uint64_t start) {
-    const uint64_t stop = std::min<uint64_t>(start + kBlock, rows_.size());
-    for (uint64_t i = start; i < stop; ++i) {
+  uint64_t StopOf(uint64_t start) const { return std::min<uint64_t>(start + kBlock, rows_.size()); }
+
+  void LookUp(uint64_t start) {
+    for (uint64_t i = start; i < StopOf(start); ++i) {
       const uint32_t index = shards_.Find(rows_[i]);
       const Shard& shard = shards_.shard(index);
       const uint64_t record = rows_[i] - shards_.first_row(index);
       ring_[i % kRing] = {&shard, index, record, shard.offsets[record]};
     }
-    for (uint64_t i = start; i < stop; ++i) {
+  }
+
+  // The first lines of each record.
+  void AskFor(uint64_t start) {
+    for (uint64_t i = start; i < StopOf(start); ++i) {
       const Place& place = ring_[i % kRing];
       const std::span<const uint8_t> file = place.shard->file;
       for (uint64_t line = 0; line < lines_; ++line) {
@@ -59,19 +110,37 @@ class Walk {
     }
   }
 
+  // A record that is longer than its neighbours stays where it is.
+  void Copy(uint64_t start) {
+    for (uint64_t i = start; i < StopOf(start); ++i) {
+      const Place& place = ring_[i % kRing];
+      const std::span<const uint8_t> file = FromOffset(place);
+      const std::span<const uint64_t> offsets = place.shard->offsets;
+      const uint64_t next = place.record + 1 < offsets.size() ? offsets[place.record + 1] : UINT64_MAX;
+      // A hostile index may say anything: a length that wraps is a long one.
+      const uint64_t size = std::min<uint64_t>(next - place.offset, file.size());
+      uint8_t* const copy = &copies_[i % kBlock * kStagedBytes];
+      copied_[i % kBlock] = size <= kStagedBytes ? std::span<const uint8_t>(copy, size) : file;
+      if (size <= kStagedBytes) std::memcpy(copy, file.data(), size);
+    }
+  }
+
+  static std::span<const uint8_t> FromOffset(const Place& place) {
+    const std::span<const uint8_t> file = place.shard->file;
+    return file.subspan(std::min<uint64_t>(place.offset, file.size()));
+  }
+
+  const FrameReader reader_;
   const ShardSet& shards_;
   std::span<const uint64_t> rows_;
   uint64_t lines_;  // The same for every record, so that no branch depends on one.
+  std::vector<uint8_t> copies_;
+  std::span<const uint8_t> copied_[kBlock];
   Place ring_[kRing];
 };
 
-// Reads the frame of row `i`, or says where it fails.
-inline bool ReadRow(const FrameReader& reader, const Place& place, uint64_t i, bool check, Frame* frame,
-                    RowError* error) {
-  const std::span<const uint8_t> file = place.shard->file;
-  const bool inside = place.offset <= file.size();
-  const FrameStatus status = inside ? reader.Read(file, place.offset, check, frame) : FrameStatus::kTruncated;
-  if (status == FrameStatus::kOk) return true;
+// Says that the row at `i` is at fault, and why; false.
+bool Blame(const Place& place, uint64_t i, FrameStatus status, RowError* error) {
   error->frame = status == FrameStatus::kEnd ? FrameStatus::kTruncated : status;
   error->position = i;
   error->shard = place.index;
@@ -105,36 +174,44 @@ ShardSet::ShardSet(std::vector<Shard> shards) : shards_(std::move(shards)) {
 
 bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check,
                const ExampleParser& parser, Column* columns, RowError* error) {
-  Walk walk(shards, rows);
-  const FrameReader reader;
+  const bool keeps = std::ranges::any_of(parser.specs(), [](const auto& spec) { return spec.strings(); });
+  Walk walk(shards, rows, kMostLines, !keeps);
   ExampleParser::Scratch scratch;
   parser.Start(rows.size(), {columns, parser.specs().size()});
   for (uint64_t i = 0; i < rows.size(); ++i) {
     const Place& place = walk.At(i);
     Frame frame;
-    if (!ReadRow(reader, place, i, check, &frame, error)) return false;
+    const FrameStatus found = walk.Read(i, check, &frame);
+    if (found != FrameStatus::kOk) return Blame(place, i, found, error);
     const ParseStatus status =
         parser.Parse({frame.payload, frame.length}, i, &scratch, columns, &error->parse);
-    if (status != ParseStatus::kOk) {
-      error->position = i;
-      error->shard = place.index;
-      error->record = place.record;
-      error->offset = place.offset;
-      return false;
-    }
+    if (status != ParseStatus::kOk) return Blame(place, i, FrameStatus::kOk, error);
   }
   return true;
 }
 
-bool LocateRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint8_t** starts,
-                uint64_t* sizes, RowError* error) {
-  Walk walk(shards, rows);
-  const FrameReader reader;
+bool MeasureRows(const ShardSet& shards, std::span<const uint64_t> rows, uint64_t* sizes, RowError* error) {
+  Walk walk(shards, rows, kHeaderLines, false);
   for (uint64_t i = 0; i < rows.size(); ++i) {
+    const Place& place = walk.At(i);
+    const FrameStatus status = walk.ReadLength(i, &sizes[i]);
+    if (status != FrameStatus::kOk) return Blame(place, i, status, error);
+  }
+  return true;
+}
+
+bool CopyRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint64_t* sizes,
+              uint8_t* out, RowError* error) {
+  Walk walk(shards, rows, kMostLines, false);
+  for (uint64_t i = 0; i < rows.size(); ++i) {
+    const Place& place = walk.At(i);
     Frame frame;
-    if (!ReadRow(reader, walk.At(i), i, check, &frame, error)) return false;
-    starts[i] = frame.payload;
-    sizes[i] = frame.length;
+    FrameStatus status = walk.Read(i, check, &frame);
+    // The file was written to meanwhile.
+    if (status == FrameStatus::kOk && frame.length != sizes[i]) status = FrameStatus::kTruncated;
+    if (status != FrameStatus::kOk) return Blame(place, i, status, error);
+    if (frame.length > 0) std::memcpy(out, frame.payload, frame.length);
+    out += frame.length;
   }
   return true;
 }

@@ -64,9 +64,15 @@ struct RowError {
 bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check,
                const ExampleParser& parser, Column* columns, RowError* error);
 
-// The same, with payloads as they are: starts[i] and sizes[i] are the payload of rows[i], inside its file.
-bool LocateRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint8_t** starts,
-                uint64_t* sizes, RowError* error);
+// The length of each row's payload, by its header, whose sum is proved. Returns false at the first error.
+// REQUIRES: every row < shards.rows().
+bool MeasureRows(const ShardSet& shards, std::span<const uint64_t> rows, uint64_t* sizes, RowError* error);
+
+// Copies the payloads as they are, end to end, into `out`, each while it is in the cache from its proof. A
+// row whose length is not sizes[i] any more is truncated. REQUIRES: `sizes` are those of MeasureRows; `out`
+// has their sum.
+bool CopyRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check, const uint64_t* sizes,
+              uint8_t* out, RowError* error);
 
 }  // namespace wellfed
 

@@ -3,30 +3,29 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <memory>
 #include <new>
 
-#include "arrays.h"
+#include "py_leases.h"
 
 namespace nb = nanobind;
 
-namespace {
+using wellfed::PyLeasePool;
 
-using wellfed::ArrayOut;
-using wellfed::LeasePool;
+namespace wellfed {
 
-// What Python holds: nanobind's own holder would not share the pool with its leases.
-struct PyLeasePool {
-  explicit PyLeasePool(size_t max_free_bytes) : pool(std::make_shared<LeasePool>(max_free_bytes)) {}
-  std::shared_ptr<LeasePool> pool;
-};
-
-ArrayOut<uint8_t> Take(PyLeasePool& self, size_t size) {
-  LeasePool::Lease* lease = self.pool->Take(size);
+ArrayOut<uint8_t> ToArray(LeasePool::Lease* lease, size_t size) {
   // NumPy's views all hold the capsule, also views of views, so it dies with the last of them.
   nb::capsule owner(lease, [](void* p) noexcept { LeasePool::Return(static_cast<LeasePool::Lease*>(p)); });
   if (lease->data == nullptr) throw std::bad_alloc();
   return ArrayOut<uint8_t>(lease->data, {size}, owner);
+}
+
+}  // namespace wellfed
+
+namespace {
+
+wellfed::ArrayOut<uint8_t> Take(PyLeasePool& self, size_t size) {
+  return wellfed::ToArray(self.pool->Take(size), size);
 }
 
 }  // namespace

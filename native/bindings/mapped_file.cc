@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <span>
 
 namespace nb = nanobind;
 
@@ -37,6 +38,25 @@ BytesOut MapFile(int descriptor, size_t size) {
   return BytesOut(begin, {size}, owner);
 }
 
+using Mapped = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig>;
+
+std::span<const uint8_t> Range(const Mapped& mapped, size_t start, size_t stop) {
+  if (start > stop || stop > mapped.size()) throw nb::index_error("start <= stop <= size is due");
+  return {mapped.data() + start, stop - start};
+}
+
+void PopulateFile(Mapped mapped, size_t start, size_t stop) {
+  const std::span<const uint8_t> range = Range(mapped, start, stop);
+  nb::gil_scoped_release released;
+  wellfed::PopulateFile(range.data(), range.size());
+}
+
+void ReleaseFile(Mapped mapped, size_t start, size_t stop) {
+  const std::span<const uint8_t> range = Range(mapped, start, stop);
+  nb::gil_scoped_release released;
+  wellfed::ReleaseFile(range.data(), range.size());
+}
+
 }  // namespace
 
 void BindMappedFile(nb::module_& m) {
@@ -44,6 +64,15 @@ void BindMappedFile(nb::module_& m) {
         "The first `size` bytes (1 at least) of an open file as a read-only array that owns the mapping; the "
         "descriptor\n"
         "may be closed afterwards. If the file is cut, the missing pages read as zeros. Not on Windows.");
+  m.def(
+      "populate_file", &PopulateFile, nb::arg("mapped"), nb::arg("start"), nb::arg("stop"),
+      "Brings the pages of bytes [start, stop) of what map_file gave into the page tables, and into memory: "
+      "cheaper\n"
+      "than a page fault for each few of them. Does nothing where the system cannot. Not on Windows.");
+  m.def("release_file", &ReleaseFile, nb::arg("mapped"), nb::arg("start"), nb::arg("stop"),
+        "Takes the pages of bytes [start, stop) of what map_file gave out of the page tables; they come back "
+        "when they\n"
+        "are touched. Not on Windows.");
 }
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "arrays.h"
 #include "example_columns.h"
+#include "py_leases.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -88,33 +89,35 @@ nb::tuple Parse(const PyShardSet& self, ArrayIn<uint64_t> rows, const ExamplePar
   return nb::make_tuple(wellfed::ToPython(parser.specs(), columns, placed), nb::none());
 }
 
-nb::tuple Read(const PyShardSet& self, ArrayIn<uint64_t> rows, bool check) {
+nb::tuple Read(const PyShardSet& self, ArrayIn<uint64_t> rows, bool check, const wellfed::PyLeasePool& pool) {
   CheckRows(self, rows);
   const size_t count = rows.size();
-  wellfed::GrowingArray<uint8_t> data;
   wellfed::GrowingArray<int64_t> starts, sizes;
   RowError error;
+  uint64_t total = 0;
+  wellfed::LeasePool::Lease* lease = nullptr;
   bool read;
   {
     nb::gil_scoped_release released;
-    std::vector<const uint8_t*> payloads(count);
     std::vector<uint64_t> lengths(count);
-    read = wellfed::LocateRows(*self.shards, {rows.data(), count}, check, payloads.data(), lengths.data(),
-                               &error);
-    uint64_t total = 0;
-    for (size_t i = 0; read && i < count; ++i) total += lengths[i];
-    uint8_t* copy = data.Grow(read ? total : 0);
+    read = wellfed::MeasureRows(*self.shards, {rows.data(), count}, lengths.data(), &error);
     for (size_t i = 0; read && i < count; ++i) {
-      starts.Push(copy - data.data());
+      starts.Push(static_cast<int64_t>(total));
       sizes.Push(static_cast<int64_t>(lengths[i]));
-      if (lengths[i] > 0) std::memcpy(copy, payloads[i], lengths[i]);
-      copy += lengths[i];
+      total += lengths[i];
+    }
+    if (read) {
+      lease = pool.pool->Take(total);
+      read = lease->data != nullptr && wellfed::CopyRows(*self.shards, {rows.data(), count}, check,
+                                                         lengths.data(), lease->data, &error);
     }
   }
+  wellfed::ArrayOut<uint8_t> data;
+  if (lease != nullptr) data = wellfed::ToArray(lease, total);
   if (!read) return nb::make_tuple(nb::none(), Failure(error));
-  return nb::make_tuple(nb::make_tuple(wellfed::ToArray(std::move(data)), wellfed::ToArray(std::move(starts)),
-                                       wellfed::ToArray(std::move(sizes))),
-                        nb::none());
+  return nb::make_tuple(
+      nb::make_tuple(data, wellfed::ToArray(std::move(starts)), wellfed::ToArray(std::move(sizes))),
+      nb::none());
 }
 
 }  // namespace
@@ -136,8 +139,8 @@ void BindRows(nb::module_& m) {
            "record in the shard, offset, parse error)). `check` covers the payload's sum; the header's is "
            "always\n"
            "proved.")
-      .def("read", &Read, "rows"_a.noconvert(), "check"_a,
+      .def("read", &Read, "rows"_a.noconvert(), "check"_a, "pool"_a,
            "Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end "
            "to\n"
-           "end, or (None, error) as `parse`.");
+           "end into memory of the pool, or (None, error) as `parse`.");
 }

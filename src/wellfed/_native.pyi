@@ -92,6 +92,22 @@ def map_file(descriptor: int, size: int) -> Annotated[NDArray[numpy.uint8], dict
     may be closed afterwards. If the file is cut, the missing pages read as zeros. Not on Windows.
     """
 
+def populate_file(
+    mapped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", writable=False)], start: int, stop: int
+) -> None:
+    """
+    Brings the pages of bytes [start, stop) of what map_file gave into the page tables, and into memory: cheaper
+    than a page fault for each few of them. Does nothing where the system cannot. Not on Windows.
+    """
+
+def release_file(
+    mapped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", writable=False)], start: int, stop: int
+) -> None:
+    """
+    Takes the pages of bytes [start, stop) of what map_file gave out of the page tables; they come back when they
+    are touched. Not on Windows.
+    """
+
 def read_frames(
     block: Buffer | numpy.ndarray,
     offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -231,10 +247,11 @@ class ShardSet:
         self,
         rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         check: bool,
+        pool: LeasePool,
     ) -> tuple:
         """
         Reads `rows` (uint64) in that order: ((data, starts, sizes), None) with the payloads copied end to
-        end, or (None, error) as `parse`.
+        end into memory of the pool, or (None, error) as `parse`.
         """
 
 def read_files(

@@ -1,5 +1,6 @@
 """Records of TFRecord files as rows: read in order and at random, with errors that say where."""
 
+import itertools
 import os
 import pickle
 import threading
@@ -315,6 +316,26 @@ def test_batches_that_are_kept_do_not_change_when_memory_is_used_again(tmp_path)
     kept = [b["x"] for _ in range(3) for b in dataset]
 
     assert np.concatenate(kept).tolist() == list(range(20_000)) * 3
+
+
+def test_a_new_data_set_starts_with_the_memory_of_the_one_before(tmp_path):
+    path = write(tmp_path / "a.tfrecord", range(20_000))
+
+    def places():
+        dataset = wf.TFRecordDataset(path, {"x": FEATURES["x"]}).batch(20_000).with_options(threads=1)
+        return {b["x"].ctypes.data for b in dataset}
+
+    first = places()
+    assert places() == first
+
+
+@pytest.mark.parametrize(("batch_size", "shared"), [(2047, False), (2049, True)])
+def test_batches_of_16_kib_and_more_share_their_units_memory(tmp_path, batch_size, shared):
+    path = write(tmp_path / "a.tfrecord", range(40_000))
+    batches = list(wf.TFRecordDataset(path, {"x": FEATURES["x"]}).batch(batch_size).with_options(threads=1))
+    unit = [np.lib.array_utils.byte_bounds(b["x"]) for b in batches[3:6]]
+
+    assert all(after[0] == before[1] for before, after in itertools.pairwise(unit)) is shared
 
 
 @pytest.mark.parametrize(

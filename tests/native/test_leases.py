@@ -1,7 +1,10 @@
 """Leased memory: given back when the last array over it dies, and never before."""
 
 import gc
+import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -140,3 +143,28 @@ def test_four_threads_never_see_each_others_bytes():
 
     assert wrong == []
     assert pool.leased_bytes == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_pool_from_before_a_fork_keeps_nothing_in_the_child():
+    # The parent's other threads may hold the pool's lock at the fork, and in the child nobody lets it go.
+    program = """
+import os
+from wellfed import _native
+pool = _native.LeasePool(1 << 20)
+held = pool.take(100_000)
+child = os.fork()
+if child == 0:
+    del held
+    pool.take(100_000)[:] = 1
+    os._exit(pool.free_bytes)
+_, status = os.waitpid(child, 0)
+print(os.waitstatus_to_exitcode(status))
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+
+    assert done.stdout.strip() == "0"
+
+
+def test_large_leases_lie_on_huge_pages():
+    assert _native.LeasePool(0).take((3 << 20) + 1).ctypes.data % (2 << 20) == 0

@@ -26,12 +26,6 @@ Work = Callable[[int, int], Unit]
 Available = Callable[[int], int]
 
 
-# Handing over small elements keeps the consumer in Python, and so a thread that comes back from native code waiting for
-# the interpreter. Small units keep these waits short. [bytes]
-SMALL_ELEMENT = 64 << 10
-SMALL_UNIT = 256 << 10
-
-
 @dataclass
 class UnitSize:
     """How many elements make a unit: about `target_bytes` of output and at most `target_seconds` of work.
@@ -52,8 +46,7 @@ class UnitSize:
 
     def learn(self, elements: int, nbytes: int, seconds: float) -> None:
         """Takes what a unit of `elements` cost into account."""
-        small = nbytes < SMALL_ELEMENT * elements
-        by_bytes = min(self.target_bytes, SMALL_UNIT if small else self.target_bytes) * elements // max(nbytes, 1)
+        by_bytes = self.target_bytes * elements // max(nbytes, 1)
         by_time = int(self.target_seconds * elements / max(seconds, 1e-9))
         self.elements = max(1, min(by_bytes, by_time, self.elements * self.growth))
 

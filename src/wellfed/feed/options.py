@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wellfed.feed.usable import usable_cores
 
-UNIT_BYTES = 2 << 20  # Long enough to hide what handing it over costs, short enough to stay in a core's cache. [bytes]
+UNIT_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)

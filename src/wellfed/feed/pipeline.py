@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from wellfed import _native
 from wellfed.feed import plan
 from wellfed.feed.guard import ErrorReport, Guarded
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
+from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Order, Positions, order_of
-from wellfed.feed.records import MAX_FREE_BYTES
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
 from wellfed.feed.stats import Meter, since
@@ -79,7 +78,6 @@ class Pipeline:
     ) -> None:
         self._context, self._report = context, report
         self._meters: list[Meter] = []
-        self._pool = _native.LeasePool(MAX_FREE_BYTES)
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0
@@ -117,9 +115,7 @@ class Pipeline:
         if isinstance(node, plan.Sequential):
             raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
         order = order_of(node, below[0], depth, self._context)
-        stage = StageContext(
-            order, seed_of(depth, self._context.seed), self.locate, lambda: self._cancelled, self._pool
-        )
+        stage = StageContext(order, seed_of(depth, self._context.seed), self.locate, lambda: self._cancelled, pool())
         return _Through(node, below[0], order, stage, self._meter("", node))
 
     def _meter(self, name: str, node: plan.Node) -> Meter:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.errors import FileChangedError
 from wellfed.example import compile_features
+from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Positions
 from wellfed.feed.unit import Unit
 from wellfed.feed.usable import usable_cores
@@ -31,8 +32,6 @@ from wellfed.io.framing import explain, record_error
 if TYPE_CHECKING:
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
-
-MAX_FREE_BYTES = 64 << 20  # Memory of batches that died and waits for the next ones.
 
 
 @dataclass
@@ -48,10 +47,10 @@ class _File:
     def complete(self) -> bool:
         return isinstance(self.index, RecordIndex) or self.index.complete
 
-    def finish(self) -> None:
-        """Walks what is left of the file."""
+    def finish(self, executor: Executor | None = None) -> None:
+        """Walks what is left of the file; the executor's threads help, where one is given."""
         if isinstance(self.index, GrowingIndex):
-            self.index = self.index.finish()
+            self.index = self.index.finish(executor)
 
     def save(self) -> None:
         if self.saved or not isinstance(self.index, RecordIndex):
@@ -83,7 +82,6 @@ class RecordsReader:
     def __init__(self, node: plan.Records) -> None:
         self._node = node
         self._parser = compile_features(node.features) if node.features is not None else None
-        self._pool = _native.LeasePool(MAX_FREE_BYTES)
         self._lock = threading.Lock()  # Guards what `_reset` makes.
         self._reset()
 
@@ -130,11 +128,13 @@ class RecordsReader:
         while len(self._files) < len(self._node.files):
             self._open_next()
         due = [file for file in self._files if not file.complete()]
-        if len(due) == 1:
-            due[0].finish()
-        elif due:
-            with ThreadPoolExecutor(min(len(due), usable_cores()), "wellfed-index") as executor:
-                list(executor.map(_File.finish, due))
+        if due:
+            with ThreadPoolExecutor(usable_cores(), "wellfed-index") as executor:
+                if len(due) < usable_cores():
+                    for file in due:
+                        file.finish(executor)
+                else:
+                    list(executor.map(_File.finish, due))
         self._known = 0
         for file in self._files:
             file.first_row = self._known
@@ -166,6 +166,11 @@ class RecordsReader:
             first_records.append(low)
         return _Window(files, first_records, _native.ShardSet(parts), start)
 
+    def _ask_ahead(self) -> None:
+        index = self._files[-1].index if self._files else None
+        if isinstance(index, GrowingIndex):
+            index.ask_ahead()
+
     def _window_of(self, rows: UInt64s) -> _Window:
         if self._whole is not None:
             return self._whole
@@ -177,6 +182,8 @@ class RecordsReader:
 
     def read(self, positions: Positions) -> Unit:
         rows = positions.numbers()
+        if self._whole is None:
+            self._ask_ahead()
         window = self._window_of(rows) if len(rows) else _Window([], [], _native.ShardSet([]), 0)
         within = rows - np.uint64(window.first_row) if window.first_row else rows
         return Unit(self._columns(window, within), None, rows)
@@ -184,7 +191,7 @@ class RecordsReader:
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
         check = self._node.check_crc
         if self._parser is None:
-            found, failure = window.shards.read(rows, check)
+            found, failure = window.shards.read(rows, check, pool())
             if failure is not None:
                 raise self._error(window, failure)
             return Bytes(*found)
@@ -200,7 +207,7 @@ class RecordsReader:
             return None
         dtype = np.dtype(slot.dtype)
         nbytes = rows * math.prod(slot.shape) * dtype.itemsize
-        array: np.ndarray[Any, Any] = self._pool.take(nbytes).view(dtype)
+        array: np.ndarray[Any, Any] = pool().take(nbytes).view(dtype)
         return array.reshape(rows, *slot.shape)
 
     def _error(self, window: _Window, failure: Any) -> Exception:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from wellfed.feed.mixing import UInt64s
 
-# A batch smaller than this is a copy of its own, so that keeping it does not keep its whole unit. [bytes]
-SMALL_BATCH = 64 << 10
+# A batch smaller than this is a copy of its own, so that keeping it does not keep its whole unit; larger ones cost too
+# much to copy (ADR 0006). [bytes]
+SMALL_BATCH = 16 << 10
 
 
 @dataclass(slots=True)

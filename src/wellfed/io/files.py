@@ -174,6 +174,19 @@ class MappedFile:
         found = self._found.stat()
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
+    def ask_for(self, start: int, stop: int) -> None:
+        """Has the pages of bytes [start, stop) brought into memory; returns when they are there."""
+        if start < stop and os.name != "nt":
+            _native.populate_file(self.data, start, stop)
+
+    def let_go(self, start: int, stop: int) -> None:
+        """Takes the pages of bytes [start, stop), which nobody needs for now, out of the process's memory.
+
+        Unmapping does the same for all pages at once, on the thread that drops the last reference.
+        """
+        if start < stop and os.name != "nt":
+            _native.release_file(self.data, start, stop)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (MappedFile, (self.path,))
 

@@ -19,10 +19,14 @@ from wellfed.io.streams import open_walker
 from wellfed.io.walk import Damage, MappedWindow, Walker
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from numpy.typing import NDArray
 
     from wellfed.io.files import MappedFile, PathLike
 
+_ASK_BYTES = 16 << 20  # How far ahead of a walk pages are asked for: some units for each of a few threads.
+_DENSE_BYTES = 8 << 10  # Records of this mean size: a walk over their headers touches most pages.
 _FIRST_WALK = 1024  # Records a GrowingIndex walks at least: a call costs as much as 100 headers.
 
 
@@ -199,7 +203,8 @@ class GrowingIndex:
     """
 
     def __init__(self, mapped: MappedFile, *, on_damage: str = "raise") -> None:
-        self._path = mapped.path
+        self._path, self._bytes, self._mapped = mapped.path, mapped.size, mapped
+        self._ask_lock, self._asked = threading.Lock(), 0
         self._walker = Walker(MappedWindow(mapped), mapped.path, check=False, on_damage=on_damage)
         self._lock = threading.Lock()
         self._offsets = np.zeros(_FIRST_WALK + 1, np.uint64)
@@ -237,11 +242,36 @@ class GrowingIndex:
                     self._walk(max(count - self._count, _FIRST_WALK))
         return self._count
 
-    def finish(self) -> RecordIndex:
-        """Walks to the file's end; the whole index, in memory."""
+    def ask_ahead(self) -> None:
+        """Has the next bytes of the walk brought into memory, so that the walk itself waits for none.
+
+        Called from many threads, each of them gets a range of its own.
+        """
+        with self._ask_lock:  # Not the walk's own: nobody is to wait for it here.
+            start, stop = max(self._asked, self._walker.position), self._walker.position + _ASK_BYTES
+            stop = min(stop, self._bytes)
+            self._asked = max(stop, start)
+        self._mapped.ask_for(start, stop)
+
+    def finish(self, executor: Executor | None = None) -> RecordIndex:
+        """Walks to the file's end; the whole index, in memory.
+
+        Args:
+          executor: Its threads bring pages into memory ahead of the walk, where most pages hold a header.
+        """
         while not self.complete:
-            self.ensure(self._count + (1 << 16))
+            self.ensure(self._count + (1 << 12))
+            if executor is not None and self._walker.position < _DENSE_BYTES * self._count:
+                self._ask_by(executor)
         return RecordIndex(self._path, _tables(self._walker, self.offsets, "", checked=False))
+
+    def _ask_by(self, executor: Executor) -> None:
+        start = self._walker.position
+        if start < self._asked:
+            return
+        self._asked = min(start + 4 * _ASK_BYTES, self._bytes)
+        cuts = [*range(start, self._asked, _ASK_BYTES // 8), self._asked]
+        list(executor.map(self._mapped.ask_for, cuts[:-1], cuts[1:]))
 
     def save(self) -> bool:
         """Walks to the file's end and writes the sidecar; see `RecordIndex.save`."""
@@ -255,8 +285,10 @@ class GrowingIndex:
         known = self._count + len(run)
         offsets = self._offsets
         if known >= len(offsets):
-            # A new array: views of the old one stay what they are.
-            offsets = np.zeros(2 * known + 1, np.uint64)
+            # A new array: views of the old one stay what they are. Room for the whole file, if all of it is like
+            # what was seen; memory that is not written to is not taken.
+            likely = self._bytes * known // self._walker.position
+            offsets = np.zeros(max(2 * known, likely + likely // 16) + 1, np.uint64)
             offsets[: self._count + 1] = self._offsets[: self._count + 1]
         offsets[self._count : known + 1] = run.offsets
         self._offsets = offsets
