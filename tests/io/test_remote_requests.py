@@ -111,6 +111,22 @@ def test_a_look_at_the_first_record_of_a_compressed_file_does_not_fetch_it(count
     iterator.close()
 
 
+def test_the_start_of_the_next_shard_is_fetched_while_the_end_of_one_is_read(counted, large):
+    following = counted.put("next", frames(LARGE))
+    records = Records([large, following], remote=RemoteOptions(range_bytes=1 << 20, read_ahead_bytes=1 << 21))
+    assert len(records) == 128
+    counted.forget()
+    asked = threading.Event()
+    counted.gate = lambda start, end: asked.set() if ("next", start, end) in counted.named else None
+
+    for row in range(64):
+        assert records.take([row], in_order=True)[0] == LARGE[row]
+        assert not asked.is_set() or row > 40
+    assert asked.wait(30)
+    assert list(records) == LARGE * 2
+    assert counted.named.count(("next", 0, 1 << 20)) == 1
+
+
 def walk(url: str, options: RemoteOptions, clock) -> int:
     """Reads all records of a file, by a clock; gives how many there are."""
     walker, _ = open_walker(url, access=Access(options, clock=clock))

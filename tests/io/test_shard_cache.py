@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import multiprocessing
@@ -232,6 +233,16 @@ def test_a_fetch_that_fails_leaves_nothing(counted, options, folder):
     counted.gate = fail
     with pytest.raises(RemoteError, match="ValueError: broken"):
         use(url, options)
+    assert entries(folder) == []
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(counted, options, folder, monkeypatch):
+    def full(file, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("wellfed.io.shard_cache._write_all", full)
+    with pytest.raises(OSError, match="No space left"):
+        use(counted.put("x", CONTENT), options)
     assert entries(folder) == []
 
 

@@ -141,6 +141,14 @@ class Blocks:
             if min(self._clock() - began, self._fastest) > _LONG_SECONDS:
                 self._ahead = min(2 * self._ahead, self._options.ranges_ahead)
 
+    def prepare(self, file: RemoteFile) -> None:
+        """Asks for the first block of a file that will be passed through soon."""
+        if file.at_hand() or not file.size:
+            return
+        with self._lock:
+            self._passes[file.path] = (-1, 0)
+            self._want(file, 0)
+
     def close(self) -> None:
         """Gives up what is under way."""
         with self._lock:

@@ -16,6 +16,7 @@ from wellfed.io.index import RecordIndex
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.proof import gather
 from wellfed.io.reader import TFRecordReader
+from wellfed.io.remote_shelf import RemoteShelf
 from wellfed.io.shelf import open_shelf
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Records:
         self._access = Access(remote)
         self._open_lock = threading.Lock()
         self._shelves: dict[int, Shelf] = {}
+        self._furthest = 0  # Of the files that a pass has come to.
 
     @cached_property
     def indexes(self) -> list[RecordIndex]:
@@ -142,8 +144,11 @@ class Records:
         parts, places = [], []
         for file in np.unique(files).tolist():
             here = np.flatnonzero(files == file)
-            parts.append(self._shelf(file).read(wanted[here] - self._starts[file], in_order=in_order))
+            within = wanted[here] - self._starts[file]
+            parts.append(self._shelf(file).read(within, in_order=in_order))
             places.append(here)
+            if in_order:
+                self._prepare(file, int(within[0]), int(within[-1]))
         return gather(parts, places)
 
     def __len__(self) -> int:
@@ -185,7 +190,7 @@ class Records:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._open_lock, self._shelves = threading.Lock(), {}
+        self._open_lock, self._shelves, self._furthest = threading.Lock(), {}, 0
 
     def _open_index(self, path: str) -> RecordIndex:
         skip = self._on_damage == "skip"
@@ -215,6 +220,16 @@ class Records:
         """`_ends` as a list, which is several times as fast for one row."""
         ends: list[int] = self._ends.tolist()
         return ends
+
+    def _prepare(self, file: int, first: int, last: int) -> None:
+        """In a pass, asks for the start of the next file when the end of this one is being read."""
+        self._furthest = 0 if not file and not first else max(file, self._furthest)
+        if file + 1 == len(self.paths) or file < self._furthest or self._access.options.cache_dir is not None:
+            return  # To open a file that is to be kept on disk fetches all of it.
+        shelf, following = self._shelf(file), self._shelf(file + 1)
+        if isinstance(shelf, RemoteShelf) and isinstance(following, RemoteShelf) and shelf.is_near_end(last):
+            self._furthest = file + 1  # Threads share a pass: another one may be there already.
+            following.prepare()
 
     def _place(self, row: int) -> tuple[int, int]:
         total = self._last_rows[-1]

@@ -53,6 +53,15 @@ class RemoteShelf:
         record: bytes = self.read(np.array([row], np.int64))[0]
         return record
 
+    def prepare(self) -> None:
+        """Asks for the first block: a pass comes soon."""
+        self._access.blocks.prepare(self._file)
+
+    def is_near_end(self, row: int) -> bool:
+        """Whether all that follows a record in the file may be under way while it is read."""
+        ahead = self._access.options.ranges_ahead * self._access.blocks.block_bytes
+        return int(self._index.offsets[row]) + ahead >= self._file.size
+
     def _pick(self, rows: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Bytes:
         options = self._access.options
         groups = coalesce(starts, ends, options.gap_bytes, options.range_bytes)
