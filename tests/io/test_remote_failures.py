@@ -211,6 +211,13 @@ def test_a_status_on_the_cause_names_the_error(status, kind):
     assert "s3://b/x" in str(error)
 
 
+def test_a_server_that_did_not_answer_is_not_called_a_missing_file():
+    error = named(caused(FileNotFoundError("u"), TimeoutError("slow")), "https://h/x", 0, 0, 5)
+
+    assert type(error) is RemoteError
+    assert "in 5 attempts: FileNotFoundError: u, caused by TimeoutError: slow" in str(error)
+
+
 def test_the_error_survives_a_process():
     error = RemoteError("no answer", "s3://b/x", 0, 4096, 5)
 

@@ -26,6 +26,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
     def send_head(self):
         self.server.asked.append((self.command, self.headers.get("Range")))
+        self.server.hold.wait(30)
         if self.server.refusals:
             self.send_error(self.server.refusals.pop(0))
             return None
@@ -57,6 +58,8 @@ def server(tmp_path):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         running.ranges, running.refusals, running.asked = True, [], []
         running.daemon_threads = True
+        running.hold = threading.Event()
+        running.hold.set()
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
         running.url = f"http://127.0.0.1:{running.server_address[1]}"
@@ -122,6 +125,21 @@ def test_a_server_that_never_recovers_is_named_with_the_range(server, url):
         RemoteError, match=rf"{url}: bytes \[{RANGE}\.\.{2 * RANGE}\) could not be read in 3 attempts: .*503"
     ):
         list(reader)
+
+
+def test_a_server_that_does_not_answer_in_time_is_tried_again_and_named(server, url):
+    import aiohttp
+    import fsspec
+
+    server.hold.clear()
+    limits = {"client_kwargs": {"timeout": aiohttp.ClientTimeout(total=0.2)}}
+    fsspec.config.conf["http"] = limits  # As a user's configuration file would have it.
+    try:
+        with pytest.raises(RemoteError, match=rf"{url}: its size could not be read in 2 attempts: .*Timeout"):
+            list(TFRecordReader(url, remote=RemoteOptions(attempts=2, pause_seconds=0)))
+    finally:
+        del fsspec.config.conf["http"]
+        server.hold.set()
 
 
 def test_a_server_without_ranges_serves_small_files(server, url):

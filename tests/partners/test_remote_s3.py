@@ -1,6 +1,7 @@
 """Reading through S3's protocol: as many requests as were promised, and errors that name the URL."""
 
 import math
+import multiprocessing
 
 import boto3
 import fsspec
@@ -80,6 +81,26 @@ def test_a_feed_over_s3_is_shuffled_and_cached(bucket, requests, tmp_path):
     assert {method for method, _ in requests} == {"head_object"}
 
 
+def _read_in_child(records, dataset, answers):
+    answers.put((records[7], records.take([3, 4], in_order=True).to_list(), sum(len(batch) for batch in dataset)))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_what_was_read_before_a_process_began_is_read_in_it(url, method):
+    context = multiprocessing.get_context(method)
+    records, dataset = Records(url), wf.TFRecordDataset(url).batch(16)
+    assert list(records) == PAYLOADS  # fsspec's loop and its connections belong to this process now.
+    assert sum(len(batch) for batch in dataset) == 100
+    answers = context.SimpleQueue()
+    child = context.Process(target=_read_in_child, args=(records, dataset, answers))
+    child.start()
+
+    assert answers.get() == (PAYLOADS[7], [PAYLOADS[3], PAYLOADS[4]], 100)
+    child.join(60)
+    assert child.exitcode == 0
+    assert records[8] == PAYLOADS[8]
+
+
 def test_an_object_that_was_replaced_is_noticed(url):
     records = Records(url)
     assert records[5] == PAYLOADS[5]
@@ -112,6 +133,8 @@ def test_what_may_not_be_read_is_named(url, monkeypatch):
 def _no_server(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # Nobody listens at the port of "discard".
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     monkeypatch.setattr("s3fs.S3FileSystem.retries", 1)
     fsspec.filesystem("s3").clear_instance_cache()
     yield

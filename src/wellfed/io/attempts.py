@@ -108,6 +108,8 @@ def passes(error: BaseException) -> bool:
 def named(error: Exception, path: str, start: int, end: int, attempts: int) -> Exception:
     """The error to raise in place of a driver's own."""
     status, said = _status(error), _said(error)
+    if passes(error):  # Also where a driver says "not found" of a server that did not answer.
+        return RemoteError(said, path, start, end, attempts)
     if status in _FORBIDDEN_STATUS or (status is None and isinstance(error, PermissionError)):
         return PermissionError(f"{path}: access denied ({said}). Check the credentials and the rights of the bucket")
     if status in _MISSING_STATUS or (status is None and isinstance(error, FileNotFoundError)):
@@ -156,6 +158,11 @@ def _passes_by_itself(error: BaseException) -> bool:
 
 
 def _said(error: BaseException) -> str:
-    """What a driver's error says, in one line."""
+    """What a driver's error says, and what caused it in the end, in one line."""
+    *_, last = (one for one in _chain(error) if isinstance(one, Exception))  # Not that a task was cancelled for it.
+    return _line(error) if last is error else f"{_line(error)}, caused by {_line(last)}"
+
+
+def _line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
