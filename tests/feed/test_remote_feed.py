@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import multiprocessing
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -112,6 +114,55 @@ def test_an_error_of_the_network_reaches_the_consumer_with_the_url_and_the_range
         order(dataset)
     counted.gate = None
     assert order(dataset) == list(range(SHARDS * ROWS))  # The same data set goes on once the network does.
+
+
+def take_rest(iterator) -> threading.Thread:
+    """Takes what is left, in a thread: the feed goes on while the test does something else."""
+
+    def take():
+        with contextlib.suppress(RemoteError):
+            list(iterator)
+
+    taker = threading.Thread(target=take)
+    taker.start()
+    return taker
+
+
+def test_a_feed_is_closed_at_once_while_it_pauses_between_attempts(counted, remote):
+    options = wf.RemoteOptions(gap_bytes=0, pause_seconds=600, longest_pause_seconds=600)
+    iterator = iter(wf.TFRecordDataset(remote, SPEC, remote=options).shuffle(seed=0))
+    next(iterator)
+    failed = threading.Event()
+
+    def fail(start, end):
+        failed.set()
+        raise TimeoutError
+
+    counted.gate = fail
+    taker = take_rest(iterator)
+    assert failed.wait(30)
+    iterator.close()
+    taker.join(30)  # Not 600: a tenth of a second, where the machine has nothing else to do.
+    assert not taker.is_alive()
+
+
+def test_a_feed_is_closed_at_once_while_a_request_hangs(counted, remote):
+    iterator = iter(wf.TFRecordDataset(remote, SPEC, remote=wf.RemoteOptions(gap_bytes=0)).shuffle(seed=0))
+    next(iterator)
+    asked, answer = threading.Event(), threading.Event()
+
+    def hang(start, end):
+        asked.set()
+        answer.wait(60)
+
+    counted.gate = hang
+    taker = take_rest(iterator)
+    assert asked.wait(30)
+    iterator.close()
+    taker.join(30)
+    assert not taker.is_alive()
+    assert not answer.is_set()  # The request is under way still.
+    answer.set()
 
 
 def test_a_file_that_changed_between_epochs_is_read_anew(counted, remote):

@@ -14,6 +14,7 @@ from wellfed.feed.order import ENDLESS, Order, Positions, order_of
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
 from wellfed.feed.stats import Meter, since
+from wellfed.io import give_up_when
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,7 +140,8 @@ class Pipeline:
 
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""
-        return self._top.available(stop)
+        with give_up_when(lambda: self._cancelled):
+            return self._top.available(stop)
 
     def length(self) -> int | None:
         """How many elements there are; None where they never end. Indexes files that are not indexed yet."""
@@ -153,4 +155,5 @@ class Pipeline:
 
     def work(self, start: int, stop: int) -> Unit:
         """Makes the unit of positions [start, stop)."""
-        return self._top.make(Positions(range(start, stop), self._context.epoch))
+        with give_up_when(lambda: self._cancelled):
+            return self._top.make(Positions(range(start, stop), self._context.epoch))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wellfed.io.access import file_versions, fingerprint
 from wellfed.io.files import MappedFile
+from wellfed.io.giving_up import give_up_when
 from wellfed.io.index import GrowingIndex, RecordIndex
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.reader import TFRecordReader
@@ -29,6 +30,7 @@ __all__ = [
     "expand_patterns",
     "file_versions",
     "fingerprint",
+    "give_up_when",
     "is_plain",
     "read_text_index",
     "salvage",

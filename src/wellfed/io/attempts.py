@@ -17,6 +17,7 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from wellfed.errors import FileChangedError, RemoteError, WellfedError
+from wellfed.io.giving_up import pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +82,7 @@ class Attempts:
                 raise
             except Exception as error:
                 last = not passes(error) or attempt == self._options.attempts
-                if last or self._sleep(self.pause(attempt)):
+                if last or pause(self.pause(attempt), self._sleep):
                     raise named(error, path, start, end, attempt) from error
             self._counts.add(retries=1)
         raise AssertionError  # The last attempt returns or raises.

@@ -14,9 +14,12 @@ import threading
 import weakref
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+
+from wellfed.io.giving_up import may_be_given_up, result_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +52,7 @@ class Requests:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._options.max_requests, "wellfed-remote")
                 weakref.finalize(self, _shut_down, self._pool)
-            return self._pool.submit(read, start, end)
+            return self._pool.submit(copy_context().run, read, start, end)
 
     def cut(self, size: int) -> list[tuple[int, int]]:
         """The ranges of a whole file, `range_bytes` each."""
@@ -58,7 +61,7 @@ class Requests:
 
     def fetch(self, file: RemoteFile, ranges: Sequence[tuple[int, int]]) -> Iterator[Content]:
         """The bytes of ranges, in their order; those under way hold `read_ahead_bytes` at most, but one at least."""
-        if len(ranges) == 1 or file.at_hand():  # Nobody to wait for, or nobody beside whom.
+        if file.at_hand() or (len(ranges) == 1 and not may_be_given_up()):  # No thread is needed.
             yield from (file.read(start, end) for start, end in ranges)
             return
         waiting: list[Future[Content]] = []
@@ -69,7 +72,7 @@ class Requests:
                     waiting.append(self.submit(file.read, *ranges[begun]))
                     held += ranges[begun][1] - ranges[begun][0]
                     begun += 1
-                yield waiting.pop(0).result()
+                yield result_of(waiting.pop(0), file.path, start, end)
                 held -= end - start
         finally:
             for future in waiting:
@@ -131,7 +134,7 @@ class Blocks:
             self._drop()
         began = self._clock()
         try:
-            return future.result()
+            return result_of(future, file.path, *self._range(file, number))
         except BaseException:
             with self._lock:  # It may be asked for again.
                 self._held.pop(key, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -90,7 +91,9 @@ class Records:
             return [self._open_index(self.paths[0])]
         with ThreadPoolExecutor(min(_INDEX_THREADS, len(self.paths)), "wellfed-index") as pool:
             list(pool.map(self._access.claim, self.paths))
-            return list(pool.map(self._open_index, self.paths))
+            # Each in a context of its own, so that a walk ends with whoever waits for it.
+            found = [pool.submit(copy_context().run, self._open_index, path) for path in self.paths]
+            return [future.result() for future in found]
 
     @property
     def damage(self) -> list[Damage]:
