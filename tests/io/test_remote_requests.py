@@ -214,6 +214,13 @@ def test_opening_an_indexed_shard_takes_six_requests(counted, large):
     assert records.remote_stats.requests == 6
 
 
+def test_the_samples_of_a_shard_are_asked_for_side_by_side(counted, large):
+    together = threading.Barrier(4, timeout=30)
+    counted.gate = lambda start, end: together.wait()
+
+    assert RecordIndex.find(large) is not None
+
+
 @pytest.fixture
 def seekable(counted):
     """A seekable GZIP of 64 records, one member each four."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from wellfed.feed.stats import Meter, since
 from wellfed.io import give_up_when
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wellfed.feed.context import RunContext
     from wellfed.feed.readers import Reader
@@ -130,6 +131,12 @@ class Pipeline:
         """What each step took so far, in the order in which rows meet them."""
         return tuple(meter.stats() for meter in self._meters)
 
+    @property
+    def _is_over(self) -> Callable[[], bool]:
+        """Whether nobody waits for this pipeline, for requests that may outlive it: they do not keep it alive."""
+        itself = weakref.ref(self)
+        return lambda: (pipeline := itself()) is None or pipeline._cancelled
+
     def cancel(self) -> None:
         """Gives up units that are being made, at the next call of a user's function."""
         self._cancelled = True
@@ -140,7 +147,7 @@ class Pipeline:
 
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""
-        with give_up_when(lambda: self._cancelled):
+        with give_up_when(self._is_over):
             return self._top.available(stop)
 
     def length(self) -> int | None:
@@ -155,5 +162,5 @@ class Pipeline:
 
     def work(self, start: int, stop: int) -> Unit:
         """Makes the unit of positions [start, stop)."""
-        with give_up_when(lambda: self._cancelled):
+        with give_up_when(self._is_over):
             return self._top.make(Positions(range(start, stop), self._context.epoch))

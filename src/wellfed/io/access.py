@@ -22,13 +22,15 @@ from wellfed.io.files import LocalFile, is_url, local_path
 from wellfed.io.remote import Counts, RemoteOptions, RemoteStats
 from wellfed.io.remote_file import RemoteFile
 from wellfed.io.shard_cache import ShardCache
-from wellfed.io.stamps import Stamp, stamp
+from wellfed.io.stamps import Stamp, sample_ranges, stamp, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from wellfed.io.files import ByteSource, PathLike
     from wellfed.io.shard_cache import CachedShard
+
+_SMALL_BYTES = 1 << 20  # A remote file of no more is read by one request instead of four.
 
 
 class Access:
@@ -163,8 +165,16 @@ class Access:
         source = self.open(url)
         with self._lock_of(url):
             if url not in self._stamps:
-                self._stamps[url] = stamp(source)
+                self._stamps[url] = self._stamp_of_remote(source) if isinstance(source, RemoteFile) else stamp(source)
             return self._stamps[url]
+
+    def _stamp_of_remote(self, file: RemoteFile) -> Stamp:
+        """By requests side by side, or by one for all of a small file."""
+        ranges = sample_ranges(file.size)
+        if 0 < file.size <= _SMALL_BYTES:
+            whole = file.read(0, file.size)
+            return stamp_of(file.size, [whole[start:end] for start, end in ranges])
+        return stamp_of(file.size, self.requests.fetch(file, [one for one in ranges if one[1] > one[0]]))
 
     def _lock_of(self, url: str) -> threading.Lock:
         """A lock for each file: files are opened side by side, but none twice."""

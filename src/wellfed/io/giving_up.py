@@ -7,6 +7,7 @@ with give_up_when(closed):            in the thread of whoever may be closed
 from __future__ import annotations
 
 import contextlib
+import copy
 from concurrent.futures import TimeoutError as StillRunningError
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
@@ -65,14 +66,16 @@ def result_of(future: Future[_Result], path: str, start: int, end: int) -> _Resu
       RemoteError: It was given up.
       OSError: Whatever the request raised.
     """
-    if not may_be_given_up():
-        return future.result()
+    looks = _LOOK_SECONDS if may_be_given_up() else None
     while True:
         try:
-            return future.result(_LOOK_SECONDS)
+            error = future.exception(looks)
         except StillRunningError:
-            if future.done():  # The request's own error.
-                raise
-        if is_given_up():
-            future.cancel()
-            raise RemoteError("nobody waits for it any more", path, start, end, 0)
+            if is_given_up():
+                future.cancel()
+                raise RemoteError("nobody waits for it any more", path, start, end, 0) from None
+            continue
+        if error is None:
+            return future.result()
+        # A copy for each who waits: what one raises and keeps would hold the frames of the others.
+        raise copy.copy(error) from error.__cause__

@@ -9,16 +9,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wellfed.io.remote_file import RemoteFile
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from wellfed.io.files import ByteSource
 
 _SAMPLE_BYTES = 4096
 _SAMPLES = 4
-_SMALL_BYTES = 1 << 20  # A remote file of no more is read by one request instead of four.
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +32,26 @@ class Stamp:
 
 
 def stamp(source: ByteSource) -> Stamp:
-    """Reads a file's size and samples."""
-    read = _reader(source)
-    digest = hashlib.blake2b(source.size.to_bytes(8, "little"), digest_size=16)
-    spread = max(0, source.size - _SAMPLE_BYTES)
-    for at in sorted({spread * i // (_SAMPLES - 1) for i in range(_SAMPLES)}):
-        digest.update(read(at, min(at + _SAMPLE_BYTES, source.size)))
-    return Stamp(source.size, digest.digest())
+    """Reads a file's size and samples, one after another."""
+    return stamp_of(source.size, [_read(source, start, end) for start, end in sample_ranges(source.size)])
 
 
-def _reader(source: ByteSource) -> Callable[[int, int], bytes]:
-    if isinstance(source, RemoteFile) and 0 < source.size <= _SMALL_BYTES:
-        whole = source.read(0, source.size)
-        return lambda start, end: bytes(whole[start:end])
+def sample_ranges(size: int) -> list[tuple[int, int]]:
+    """Where the samples of a file stand: first bytes, and the bytes after the last ones. [bytes]."""
+    spread = max(0, size - _SAMPLE_BYTES)
+    starts = sorted({spread * i // (_SAMPLES - 1) for i in range(_SAMPLES)})
+    return [(start, min(start + _SAMPLE_BYTES, size)) for start in starts]
 
-    def read(start: int, end: int) -> bytes:
-        buffer = bytearray(end - start)
-        with memoryview(buffer) as view:
-            return bytes(view[: source.read_into(start, view)])
 
-    return read
+def stamp_of(size: int, samples: Iterable[bytes | memoryview]) -> Stamp:
+    """The stamp of a file whose samples are at hand, in the order of `sample_ranges`."""
+    digest = hashlib.blake2b(size.to_bytes(8, "little"), digest_size=16)
+    for sample in samples:
+        digest.update(sample)
+    return Stamp(size, digest.digest())
+
+
+def _read(source: ByteSource, start: int, end: int) -> bytes:
+    buffer = bytearray(end - start)
+    with memoryview(buffer) as view:
+        return bytes(view[: source.read_into(start, view)])
