@@ -20,7 +20,9 @@ PAIRS ?= 5
 
 BIN := .venv/bin
 PY := $(BIN)/python
-PIP := -m pip install --quiet --constraint requirements/constraints.txt
+# -qq: only errors. What an index far away is missing is no news here.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP := -m pip install --quiet --quiet --constraint requirements/constraints.txt
 CMAKE = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
   -DWELLFED_PYTHON=OFF
 NATIVE_TESTS := -DCMAKE_BUILD_TYPE=Release -DWELLFED_NATIVE_TESTS=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
@@ -67,14 +69,14 @@ $(ENVIRONMENTS:%=.venvs/%): .venvs/%: .venvs/%/.made
 
 $(ENVIRONMENTS:%=.venvs/%/.made): .venvs/%/.made: requirements/%.txt requirements/constraints.txt
 	$(PYTHON) -m venv --clear .venvs/$*
-	.venvs/$*/bin/python -m pip install --quiet --requirement requirements/$*.txt
+	.venvs/$*/bin/python -m pip install --quiet --quiet --requirement requirements/$*.txt
 	touch $@
 
 # The wheel is built from the sdist in an empty environment, as an installer without a wheel would build it.
 build/.wheel: .venv/.build-tools $(PACKAGE)
 	rm -rf dist && mkdir -p build dist
 	$(PY) -c 'from scikit_build_core.build import build_sdist; print("sdist:", build_sdist("dist"))'
-	$(PY) -m pip wheel --quiet --no-deps --wheel-dir dist dist/wellfed-*.tar.gz
+	$(PY) -m pip wheel --quiet --quiet --no-deps --wheel-dir dist dist/wellfed-*.tar.gz
 	@ls dist/*.whl
 	touch $@
 
@@ -172,6 +174,7 @@ test-tfds: .venvs/tfds/.wellfed
 # doctests of adapters/tensorflow.py are left out where TensorFlow is not installed; tests/parity has its tests.
 test-partners: .venvs/partners/.wellfed
 	.venvs/partners/bin/python -m pytest tests/partners
+	.venvs/partners/bin/python -m pytest tests/sources/test_parquet.py tests/sources/test_many_at_once.py tests/packing/test_export.py tests/cli/test_cli_pack.py
 	for library in arrow jax torch; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
 	.venvs/partners/bin/python -m pytest --doctest-modules --doctest-ignore-import-errors --pyargs wellfed.adapters
 
@@ -200,13 +203,17 @@ soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; que
 
 # --- The rest ----------------------------------------------------------------------------------------------------
 
-BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali tfrecord fsspec,$(PEERS))
+BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali tfrecord grain torch fsspec,$(PEERS))
 # fsspec has no environment of its own: its rows run in those of wellfed and of the partners.
-BENCH_ENVIRONMENTS := $(patsubst %,.venvs/%/.made,$(filter-out fsspec,$(BENCH_PEERS))) \
-  $(if $(filter fsspec,$(BENCH_PEERS)),.venvs/partners/.wellfed)
+BENCH_VENVS := $(patsubst torch,partners,$(filter-out fsspec,$(BENCH_PEERS)))
+BENCH_MADE := $(BENCH_VENVS:%=.venvs/%/.made) $(if $(filter fsspec,$(BENCH_PEERS)),.venvs/partners/.wellfed)
 .PHONY: bench
-bench: setup .venvs/tensorflow/.wellfed $(BENCH_ENVIRONMENTS) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
+bench: setup .venvs/tensorflow/.wellfed $(BENCH_MADE) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
 	$(PY) benchmarks/run.py $(ROWS) --pairs $(PAIRS) --peers $(BENCH_PEERS)
+
+.PHONY: curves
+curves: setup ## Print what 10^4 to 10^8 records cost (docs/profile.md); takes 5.4 GB of disk meanwhile.
+	$(PY) benchmarks/curves.py
 
 .PHONY: docs
 docs: setup ## Build the reference pages in build/docs.

@@ -6,6 +6,7 @@ import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from grain_reader import GRAIN_RECORDS, Grain
 from harness import Batch, Row
 from layouts import LAYOUTS, Layout, path_of
 from other_readers import TFRECORD_RECORDS, Dali, TfrecordPackage
@@ -103,6 +104,7 @@ class Tutorial(TensorFlow):
 
 
 WORDS = {"pairs": "two int64", "mnist": "MNIST", "cifar": "CIFAR-10", "floats": "256 floats"}
+LARGE = {"mnist-large": "MNIST, a file of 3 GB,"}
 IN_ORDER = {"pairs": (20, 30), "mnist": (8, 15), "cifar": (6, 9), "floats": (8, 12)}
 SHUFFLED = {"pairs": (40, 50), "mnist": (15, 25), "cifar": (10, 14), "floats": (15, 20)}
 TUTORIAL = dict.fromkeys(WORDS, (75, 100))
@@ -119,16 +121,20 @@ def _side(cls: Any, data: str, folder: Path, **options: Any) -> Any:
 
 
 def in_order(data: str) -> Row:
-    classes = {"wellfed": Wellfed, "tensorflow": TensorFlow, "dali": Dali, "tfrecord": TfrecordPackage}
-    due = {"tensorflow": IN_ORDER[data], **(OTHERS_DUE if data == "pairs" else {})}
+    classes = {"wellfed": Wellfed, "tensorflow": TensorFlow}
+    if data not in LARGE:
+        classes |= {"dali": Dali, "tfrecord": TfrecordPackage}
+    due = {"tensorflow": IN_ORDER.get(data, (None, None)), **(OTHERS_DUE if data == "pairs" else {})}
     prefix = {"dali": 40 * 1024, "tfrecord": TFRECORD_RECORDS}
     ways = sides(data, classes, batch_size=1024, shuffled=False)
-    return Row(f"{WORDS[data]} in order", ways, data, due=due, prefix=prefix)
+    return Row(f"{(WORDS | LARGE)[data]} in order", ways, data, due=due, prefix=prefix)
 
 
 def shuffled(data: str) -> Row:
-    ways = sides(data, {"wellfed": Wellfed, "tensorflow": TensorFlow}, batch_size=64, shuffled=True)
-    return Row(f"{WORDS[data]} shuffled, batches of 64", ways, data, due={"tensorflow": SHUFFLED[data]}, ordered=False)
+    classes = {"wellfed": Wellfed, "tensorflow": TensorFlow, "grain": Grain}
+    ways = sides(data, classes, batch_size=64, shuffled=True)
+    due, prefix = {"tensorflow": SHUFFLED[data]}, {"grain": GRAIN_RECORDS}
+    return Row(f"{WORDS[data]} shuffled, batches of 64", ways, data, due=due, prefix=prefix, ordered=False)
 
 
 def tutorial(data: str) -> Row:
@@ -137,4 +143,4 @@ def tutorial(data: str) -> Row:
     return Row(f"{WORDS[data]} as tutorials teach", ways, data, due=due, prefix=prefix, ordered=False)
 
 
-ROWS = (*map(in_order, WORDS), *map(shuffled, WORDS), *map(tutorial, WORDS))
+ROWS = (*map(in_order, WORDS), *map(in_order, LARGE), *map(shuffled, WORDS), *map(tutorial, WORDS))

@@ -17,6 +17,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,8 @@ class Row:
       prefix: Peer to the number of records it is timed on, where the whole file would take it minutes.
       unit: What the figure counts; "s" and "MB" are costs, where less is better, anything else is a rate per second.
       ordered: Whether both sides deliver in the same order.
+      limit: For a row without a peer: the least rate, or the highest cost, that is due.
+      later: Whether there is a later epoch to time: what is read has one, what is written or paid once has none.
       environment: The environment that both sides run in, where the peer has none of its own; see `python_of`.
     """
 
@@ -71,6 +74,8 @@ class Row:
     make: Callable[[Path, str], None] = layouts.make
     unit: str = "records"
     ordered: bool = True
+    limit: float | None = None
+    later: bool = True
     environment: str = ""
 
     def python_of(self, side: str) -> Path | str:
@@ -79,12 +84,20 @@ class Row:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What is timed: what is read has a second epoch, what is written or paid once has none."""
-        return ("first", "later") if self.data else ("first",)
+        """What is timed."""
+        return ("first", "later") if self.data and self.later else ("first",)
 
     @property
     def is_cost(self) -> bool:
         return self.unit in {"s", "MB"}
+
+    @property
+    def is_alone(self) -> bool:
+        return set(self.sides) == {"wellfed"}
+
+    def holds(self, figure: float) -> bool:
+        """Whether a figure of a row without a peer is what is due."""
+        return self.limit is None or (figure <= self.limit if self.is_cost else figure >= self.limit)
 
     def ratio(self, ours: float, theirs: float) -> float:
         return theirs / ours if self.is_cost else ours / theirs
@@ -120,7 +133,11 @@ class Worker:
 
     def __init__(self, python: Path | str, row: Row, side: str) -> None:
         command = [str(python), str(HERE / "worker.py"), row.name, side]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # Libraries greet; only what a worker said before it failed is worth a line.
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 -- ends with it.
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True
+        )
 
     def ask(self, command: str) -> Any:
         """Sends one line, waits for its answer."""
@@ -130,7 +147,10 @@ class Worker:
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"the worker ended at {command!r} with exit code {self._process.wait()}")
+            code = self._process.wait()
+            self._said.seek(0)
+            said = self._said.read()[-4000:]
+            raise RuntimeError(f"the worker ended at {command!r} with exit code {code}; it said:\n{said}")
         return json.loads(answer)
 
     def __enter__(self) -> Worker:
@@ -138,12 +158,25 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self._process.communicate()  # Closing its input ends it.
+        self._said.close()
+
+
+# A peer that has no environment of its own name.
+ENVIRONMENTS = {"torch": "partners"}
 
 
 def python_of(side: str) -> Path | str:
     """The interpreter a side runs in: this one for wellfed, the one of .venvs/NAME for a peer."""
-    environment = HERE.parent / ".venvs" / side.partition(" ")[0] / "bin" / "python"
+    name = side.partition(" ")[0]
+    environment = HERE.parent / ".venvs" / ENVIRONMENTS.get(name, name) / "bin" / "python"
     return sys.executable if side == "wellfed" else environment
+
+
+def measure_alone(row: Row, times: int) -> list[float]:
+    """Times wellfed on a row that has no peer."""
+    with Worker(python_of("wellfed"), row, "wellfed") as ours:
+        ours.ask("prove")
+        return [ours.ask(row.columns[-1]) for _ in range(times)]
 
 
 def compare(row: Row, peer: str, pairs: int) -> dict[str, Figures]:

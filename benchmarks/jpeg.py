@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PHOTO = Path(__file__).parent.parent / "tests/data/corpus/photos/good/pillow/flower.jpg"
 SIDE = 224
 BATCH = 64
+OTHER_PIXELS = 16  # Pillow's resize averages where TensorFlow's takes samples: the same photos, other pixels.
 # Name: records, height, width, quality; about 55 KB, 2 MB and 300 bytes each.
 KINDS = {"photos": (2000, 375, 500, 87), "large": (64, 3000, 4000, 85), "digits": (20_000, 28, 28, 0)}
 
@@ -50,7 +51,7 @@ def make(folder: Path, name: str) -> None:
             }
             writer.write(tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString())
     part.replace(path)
-    print(f"{name}: {records:,} records, {path.stat().st_size / records / 1e3:.1f} KB each", file=sys.stderr)
+    print(f"{name}: {records:,} records, {path.stat().st_size / records / 1e3:.1f} KB each")
 
 
 def piece(photo: Any, number: int, height: int, width: int) -> np.ndarray:
@@ -183,21 +184,53 @@ class TensorFlow:
         return proof(self.later())
 
 
-def proof(batches: Iterable[Batch]) -> list[Any]:
-    """What two shuffled passes have in common: shape, type, and the mean of the pixels, to about 1 level for photos."""
+def proof(batches: Iterable[Batch], levels: int = 4) -> list[Any]:
+    """What two shuffled passes have in common: shape, type, and the mean of the pixels in steps of `levels`."""
     shapes, means = set(), []
     for batch in batches:
         shapes.add(f"{batch['image'].dtype} {batch['image'].shape}")
         means.append(float(batch["image"].mean()))
-    return [sorted(shapes), len(means), round(float(np.mean(means)) / 4)]
+    return [sorted(shapes), len(means), round(float(np.mean(means)) / levels)]
+
+
+class BesideFiles(Wellfed):
+    """The same feed, where the peer reads the pictures as files: writes those first."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        from pack import raw_data
+
+        raw_data("kept", folder)
+        super().__init__(name, folder)
+
+    def proof(self) -> list[Any]:
+        return proof(self.later(), OTHER_PIXELS)
 
 
 def sides(name: str) -> dict[str, Callable[[Path], Any]]:
-    return {"wellfed": partial(Wellfed, name), "tensorflow": partial(TensorFlow, name)}
+    ways: dict[str, Callable[[Path], Any]] = {
+        "wellfed": partial(Wellfed, name),
+        "tensorflow": partial(TensorFlow, name),
+    }
+    if name == "photos":
+        ways["dali"] = partial(_peer, "Dali", name)
+    return ways
 
 
+def _peer(cls: str, *arguments: Any) -> Any:
+    import photo_readers  # That file needs this one.
+
+    return getattr(photo_readers, cls)(*arguments)
+
+
+DUE = {"tensorflow": (None, 1.5), "dali": (None, 2)}
 ROWS = (
-    Row("JPEG 500x375 to 224x224, shuffled", sides("photos"), "photos", {"tensorflow": (None, 1.5)}, unit="images"),
+    Row("JPEG 500x375 to 224x224, shuffled", sides("photos"), "photos", DUE, unit="images"),
+    Row(
+        "JPEG 500x375 to 224x224, beside PyTorch's files",
+        {"wellfed": partial(BesideFiles, "photos"), "torch": partial(_peer, "TorchFolder")},
+        "photos",
+        unit="images",
+    ),
     Row("JPEG 4000x3000 to 224x224, shuffled", sides("large"), "large", {"tensorflow": (None, 1.5)}, unit="images"),
     Row("PNG digits, shuffled", sides("digits"), "digits", unit="images"),
 )

@@ -22,6 +22,8 @@ def main() -> None:
     kinds = {
         "no shuffle": rows,
         "`shuffle()`": rows.shuffle(seed=0),
+        "`shuffle(block=100)`": rows.shuffle(seed=0, block=100),
+        "`shuffle(10000, block=100)`": rows.shuffle(10_000, seed=0, block=100),
         "`shuffle(1000)` after `filter`": rows.filter(lambda x: True).shuffle(1000, seed=0),  # noqa: ARG005 -- all pass.
         "`shuffle(10000)` after `filter`": rows.filter(lambda x: True).shuffle(10_000, seed=0),  # noqa: ARG005 -- all pass.
     }

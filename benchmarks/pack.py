@@ -1,8 +1,8 @@
 """Raw data to shards: beside a plain script with TensorFlow that does the same in one process.
 
     arrays    100,000 images of 28 x 28 and their labels, in .npy files
-    files     20,000 PNG files of 300 bytes in class folders
-    kept      2,000 JPEG files of 55 KB, their bytes as they are
+    files     100,000 PNG files of 300 bytes in class folders
+    kept      5,000 JPEG files of 55 KB, their bytes as they are
     encoded   the same, decoded, resized to 256 pixels and encoded again
 
 wellfed lists, splits, shuffles, writes indexes and a manifest within its time; the script only writes records.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-ARRAYS = 100_000
+ITEMS = {"arrays": 100_000, "files": 100_000, "kept": 5000, "encoded": 5000}
 CLASSES = 10
 SIDE = 256
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -38,18 +38,13 @@ class Packing:
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind, self.raw = kind, raw_data(kind, folder)
         self.out = folder / "pack" / f"{kind}-{type(self).__name__}"
-        self._count = ARRAYS if kind == "arrays" else sum(1 for _ in self.raw.rglob("*.*"))
 
     def forget(self) -> None:
         shutil.rmtree(self.out, ignore_errors=True)
 
     def first(self) -> Iterable[Batch]:
         self.pack()
-        return [{"packed": np.zeros(self._count)}]
-
-    def later(self) -> Iterable[Batch]:
-        self.forget()
-        return self.first()
+        return [{"packed": np.zeros(ITEMS[self.kind])}]
 
     def pack(self) -> None:
         raise NotImplementedError
@@ -120,28 +115,30 @@ def reencoded(content: bytes) -> bytes:
 def raw_data(kind: str, folder: Path) -> Path:
     """Makes the raw data where it is not there yet: arrays, or the pictures of a file of the bench as files."""
     name = {"files": "digits", "kept": "photos", "encoded": "photos"}.get(kind, kind)
-    raw = folder / "pack" / f"raw-{name}"
+    raw = folder / "pack" / f"raw-{name}-{ITEMS[kind]}"
     if raw.exists():
         return raw
     part = raw.with_suffix(f".{os.getpid()}.part")  # Both sides may begin at once.
     part.mkdir(parents=True)
     if kind == "arrays":
-        np.save(part / "x.npy", np.random.default_rng(0).integers(0, 256, (ARRAYS, 28, 28, 1), np.uint8))
-        np.save(part / "y.npy", np.arange(ARRAYS) % CLASSES)
+        np.save(part / "x.npy", np.random.default_rng(0).integers(0, 256, (ITEMS["arrays"], 28, 28, 1), np.uint8))
+        np.save(part / "y.npy", np.arange(ITEMS["arrays"]) % CLASSES)
     else:
-        _write_files(part, path_of(folder, name))
+        _write_files(part, path_of(folder, name), ITEMS[kind])
     with contextlib.suppress(OSError):  # The other side was first.
         part.replace(raw)
     shutil.rmtree(part, ignore_errors=True)
     return raw
 
 
-def _write_files(folder: Path, source: Path) -> None:
+def _write_files(folder: Path, source: Path, count: int) -> None:
+    """Writes `count` files in class folders: the pictures of a TFRecord file, over again where it holds fewer."""
     import wellfed as wf
 
-    spec = {"image": wf.FixedLenFeature((), bytes)}
-    for number, record in enumerate(wf.TFRecordReader(str(source))):
-        content = wf.parse_example([record], spec)["image"][0]
+    records = wf.Records(str(source))
+    pictures = wf.parse_example(records[:], {"image": wf.FixedLenFeature((), bytes)})["image"]
+    for number in range(count):
+        content = pictures[number % len(pictures)]
         path = folder / str(number % CLASSES) / f"{number:06d}.{'jpg' if content[:2] == bytes((0xFF, 0xD8)) else 'png'}"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
@@ -152,7 +149,7 @@ def row(name: str, kind: str, due: float, data: str = "") -> Row:
         "wellfed": partial(Wellfed, kind),
         "tensorflow": partial(TensorFlow, kind),
     }
-    return Row(name, sides, data=data, due={"tensorflow": (due, None)}, make=jpeg.make, unit="items")
+    return Row(name, sides, data=data, due={"tensorflow": (due, None)}, make=jpeg.make, unit="items", later=False)
 
 
 ROWS = (

@@ -13,6 +13,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import rows
-from harness import HERE, WORK, Figures, Row, compare, python_of
+from harness import HERE, WORK, Figures, Row, compare, measure_alone, python_of
 from layouts import path_of
 
 HISTORY = HERE / "history.jsonl"
@@ -63,16 +64,20 @@ def make_data(row: Row) -> None:
     """Makes the row's file where it is not there yet, once for all rows that read it."""
     if row.data and not path_of(WORK, row.data).exists():
         command = [str(python_of("tensorflow")), str(HERE / "worker.py"), row.name, "make"]
-        subprocess.run(command, check=True, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
+        made = subprocess.run(command, check=False, capture_output=True, text=True)
+        if made.returncode:
+            raise RuntimeError(f"{row.data} could not be made:\n{made.stderr[-4000:]}")
+        print(made.stdout, end="", flush=True)
 
 
 def figure(value: float, row: Row) -> str:
     if row.is_cost:
         return f"{value:,.3g} {row.unit}"
-    for size, letter in ((1e6, "M"), (1e3, "k")):
+    unit = "B" if row.unit == "bytes" else ""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
-            return f"{value / size:.3g} {letter}/s"
-    return f"{value:.3g} /s"
+            return f"{value / size:.3g} {letter}{unit}/s"
+    return f"{value:.3g} {unit}/s"
 
 
 def verdict(figures: Figures, due: float | None) -> tuple[str, str]:
@@ -101,6 +106,24 @@ def keep(row: Row, peer: str, columns: dict[str, Figures], facts: dict[str, Any]
             history.write(json.dumps(line) + "\n")
 
 
+def run_alone(cases: list[Row], times: int, facts: dict[str, Any], console: Console) -> None:
+    """The rows that have no peer: a figure, its spread, and what is due."""
+    table = Table("job", "wellfed alone", "spread", "due", title=facts["machine"])
+    for row in cases:
+        found = measure_alone(row, times)
+        middle = statistics.median(found)
+        colour = "green" if row.holds(middle) else "red"
+        spread = f"{figure(min(found), row)} .. {figure(max(found), row)}"
+        due = "" if row.limit is None else f"{'at most' if row.is_cost else 'at least'} {figure(row.limit, row)}"
+        table.add_row(row.name, f"[{colour}]{figure(middle, row)}[/]", spread, due)
+        line = {"case": row.name, "peer": None, "column": "first", "unit": row.unit, "wellfed": middle}
+        line |= {"least": min(found), "greatest": max(found), "due": row.limit, "times": times, **facts}
+        with HISTORY.open("a", encoding="utf-8") as history:
+            history.write(json.dumps(line) + "\n")
+    console.print(table)
+    print(f"{len(cases)} rows of wellfed alone")
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -119,8 +142,13 @@ def main() -> int:
         print(*(row.name for row in chosen), sep="\n")
         return 0
     console, facts = Console(width=None if sys.stdout.isatty() else WIDTH), circumstances()
+    alone = [row for row in chosen if row.is_alone]
+    if alone:
+        run_alone(alone, options.pairs, facts, console)
     for peer in options.peers:
         cases = [row for row in chosen if peer in row.sides]
+        if alone and not cases:
+            continue
         table = Table(
             "job", peer, "wellfed, first use", "ratio", "due", "later", "ratio", "due", title=facts["machine"]
         )
@@ -134,7 +162,7 @@ def main() -> int:
             console.print(row.name, *(f"{name} {verdict(columns[name], None)[0]}" for name in columns), highlight=False)
         console.print(table)
         print(f"{len(cases)} rows beside {peer}")
-        if not cases:
+        if not cases and not alone:
             return 1
     return 0
 

@@ -57,7 +57,7 @@ def main() -> None:
         row.make(WORK, row.data)
         return
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # Whatever else prints goes to standard error.
+    os.dup2(2, 1)  # Whatever else prints goes to standard error, which is shown where the worker fails.
     side = row.sides[sys.argv[2]](WORK)
     for line in sys.stdin:
         print(json.dumps(answer(side, row, line.strip())), file=answers, flush=True)

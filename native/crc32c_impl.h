@@ -1,5 +1,5 @@
 // What the files of the implementations share: the polynomial's arithmetic and their entry points.
-// Included by native/crc32c*.cc only.
+// Included by native/crc32c*.cc and native/range_sums.cc only.
 #ifndef WELLFED_CRC32C_IMPL_H_
 #define WELLFED_CRC32C_IMPL_H_
 

@@ -1,5 +1,6 @@
 #include "example_parse.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -100,7 +101,7 @@ ParseStatus Judge(const FeatureSpec& spec, Kind found, const FeatureReader& read
 }
 
 ExampleParser::ExampleParser(std::vector<FeatureSpec> specs)
-    : specs_(std::move(specs)), keys_(KeysOf(specs_)) {
+    : specs_(std::move(specs)), keys_(KeysOf(specs_)), repeated_(std::make_unique<std::atomic<uint64_t>>(0)) {
   for (size_t f = 0; f < specs_.size(); ++f) {
     if (!specs_[f].dense()) growing_.push_back(f);
   }
@@ -263,10 +264,13 @@ ParseStatus ExampleParser::ParseAny(std::span<const uint8_t> record, uint64_t ro
   *error = {};
   scratch->pieces.clear();
   scratch->ranges.assign(specs_.size(), {});
+  std::fill(scratch->seen.begin(), scratch->seen.end(), 0);
+  bool repeated = false;
   const uint8_t* fault =
       WalkEntries(record, 1, &scratch->values, [&](const MapEntry& entry) -> const uint8_t* {
         const int32_t f = keys_.Find(entry.key);
         if (f < 0) return nullptr;
+        repeated |= std::exchange(scratch->seen[static_cast<size_t>(f)], scratch->stamp) != 0;
         const size_t begin = scratch->pieces.size();
         scratch->pieces.insert(scratch->pieces.end(), entry.values.begin(), entry.values.end());
         scratch->ranges[static_cast<size_t>(f)] = {begin, scratch->pieces.size()};
@@ -290,7 +294,10 @@ ParseStatus ExampleParser::ParseAny(std::span<const uint8_t> record, uint64_t ro
       return status;
     }
   }
-  if (fault == nullptr) return ParseStatus::kOk;
+  if (fault == nullptr) {
+    if (repeated) repeated_->fetch_add(1, std::memory_order_relaxed);
+    return ParseStatus::kOk;
+  }
   *error = {};
   error->offset = static_cast<uint64_t>(fault - record.data());
   return ParseStatus::kMalformed;

@@ -14,8 +14,10 @@
 #ifndef WELLFED_EXAMPLE_PARSE_H_
 #define WELLFED_EXAMPLE_PARSE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,13 +50,17 @@ ParseStatus Judge(const FeatureSpec& spec, Kind found, const FeatureReader& read
 
 std::vector<std::string> KeysOf(const std::vector<FeatureSpec>& specs);
 
-// REQUIRES: keys are unique; kRaw has kind kBytes; defaults have their size. Immutable after construction;
-// Parse is thread-safe on distinct columns and scratch.
+// REQUIRES: keys are unique; kRaw has kind kBytes; defaults have their size. Immutable after construction but
+// for a counter; Parse is thread-safe on distinct columns and scratch.
 class ExampleParser {
  public:
   explicit ExampleParser(std::vector<FeatureSpec> specs);
 
   const std::vector<FeatureSpec>& specs() const { return specs_; }
+
+  // Records parsed so far, by all threads, in which the key of a spec came more than once: the last counted,
+  // and what stood before it is lost.
+  uint64_t repeated() const { return repeated_->load(std::memory_order_relaxed); }
 
   // What one thread remembers from record to record. Valid for one parser; make one a call.
   struct Scratch {
@@ -100,6 +106,7 @@ class ExampleParser {
   std::vector<FeatureSpec> specs_;
   std::vector<size_t> growing_;  // The specs whose columns grow.
   KeyTable keys_;
+  std::unique_ptr<std::atomic<uint64_t>> repeated_;  // Held apart, so that a parser can be moved.
 };
 
 }  // namespace wellfed

@@ -36,32 +36,6 @@ ScanResult ScanFrames(std::span<const uint8_t> block, uint64_t pos, uint64_t max
   return {FrameStatus::kOk, pos};
 }
 
-FindResult FindFrameInStream(std::span<const uint8_t> block, uint64_t pos, uint64_t max_length) {
-  const auto find_summed_word = BestCrc32c().find_summed_word;
-  // Invariant: no record starts in front of pos.
-  while (block.size() - pos >= kHeaderSize) {
-    const uint64_t count = block.size() - pos - (kHeaderSize - 1);
-    const uint64_t ahead = find_summed_word(block.data() + pos, count, max_length);
-    pos += ahead;
-    if (ahead == count) break;
-    Frame frame;
-    const FrameStatus status = ReadFrame(block, pos, true, &frame);
-    if (status == FrameStatus::kOk || status == FrameStatus::kTruncated) return {status, pos};
-    ++pos;
-  }
-  return {FrameStatus::kEnd, pos};
-}
-
-uint64_t FindFrame(std::span<const uint8_t> block, uint64_t pos) {
-  while (block.size() - pos >= kFrameOverhead) {
-    const FindResult found = FindFrameInStream(block, pos, block.size() - pos - kFrameOverhead);
-    if (found.status == FrameStatus::kOk) return found.position;
-    if (found.status == FrameStatus::kEnd) break;
-    pos = found.position + 1;  // A header whose record goes on beyond the block's end.
-  }
-  return block.size();
-}
-
 void SealFrame(uint64_t length, uint8_t* frame) {
   StoreLE64(length, frame);
   StoreLE32(MaskCrc(Crc32cOfWord(length)), frame + 8);

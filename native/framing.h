@@ -91,8 +91,8 @@ ScanResult ScanFrames(std::span<const uint8_t> block, uint64_t pos, uint64_t max
                       std::vector<uint64_t>* offsets);
 
 // The first position >= pos where a whole record stands whose two sums hold, or block.size() where there is
-// none. Takes time in proportion to the block; only a block made of true headers that claim one another's
-// bytes takes more, up to its square. REQUIRES: pos <= block.size(). Thread-safe.
+// none. Takes time in proportion to the block, also where many headers claim the same bytes; FrameSearch
+// does for many searches in one block. REQUIRES: pos <= block.size(). Thread-safe.
 uint64_t FindFrame(std::span<const uint8_t> block, uint64_t pos);
 
 struct FindResult {

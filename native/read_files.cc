@@ -27,24 +27,31 @@ ptrdiff_t ReadUpTo(int descriptor, uint8_t* out, size_t size) {
   return static_cast<ptrdiff_t>(done);
 }
 
-// Puts the names of files in a folder together, in one buffer that is used again.
-class Paths {
+// Opens files of a folder by name. Their paths begin at the folder, so the system looks its own path up once.
+class OpenFolder {
  public:
-  Paths(const std::string& folder, std::span<const uint8_t> names, std::span<const int64_t> starts)
-      : path_(folder + "/"), prefix_(path_.size()), names_(names), starts_(starts) {}
+  OpenFolder(const std::string& folder, std::span<const uint8_t> names, std::span<const int64_t> starts)
+      : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        names_(names),
+        starts_(starts) {}
+  OpenFolder(const OpenFolder&) = delete;
+  OpenFolder& operator=(const OpenFolder&) = delete;
+  ~OpenFolder() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
 
-  // The path of file i, until the next call.
-  const char* operator[](size_t i) {
+  // A descriptor of file i, the caller's to close; -1 on an error.
+  int Open(size_t i, int flags) {
+    if (descriptor_ < 0) return -1;
     const auto begin = static_cast<size_t>(starts_[i]), end = static_cast<size_t>(starts_[i + 1]);
     const auto name = names_.subspan(begin, end - begin);
-    path_.resize(prefix_);
-    path_.append(name.begin(), name.end());
-    return path_.c_str();
+    name_.assign(name.begin(), name.end());
+    return openat(descriptor_, name_.c_str(), O_RDONLY | O_CLOEXEC | flags);
   }
 
  private:
-  std::string path_;
-  const size_t prefix_;
+  const int descriptor_;
+  std::string name_;  // Used again for each file.
   const std::span<const uint8_t> names_;
   const std::span<const int64_t> starts_;
 };
@@ -63,10 +70,10 @@ int64_t ReadHead(int descriptor, uint8_t* out, size_t head) {
 
 size_t ReadFiles(const std::string& folder, std::span<const uint8_t> names, std::span<const int64_t> starts,
                  std::span<const int64_t> sizes, std::span<uint8_t> out) {
-  Paths paths(folder, names, starts);
+  OpenFolder opened(folder, names, starts);
   size_t pos = 0;  // Invariant: pos is the sum of the sizes before file i.
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const int descriptor = open(paths[i], O_RDONLY | O_CLOEXEC);
+    const int descriptor = opened.Open(i, 0);
     if (descriptor < 0) return i;
     const auto size = static_cast<size_t>(sizes[i]);
     // One byte more than is due: it is overwritten by the next file, and tells one that has grown.
@@ -80,10 +87,10 @@ size_t ReadFiles(const std::string& folder, std::span<const uint8_t> names, std:
 
 void ReadHeads(const std::string& folder, std::span<const uint8_t> names, std::span<const int64_t> starts,
                size_t head, std::span<uint8_t> heads, std::span<int64_t> sizes) {
-  Paths paths(folder, names, starts);
+  OpenFolder opened(folder, names, starts);
   for (size_t i = 0; i < sizes.size(); ++i) {
     // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
-    const int descriptor = open(paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int descriptor = opened.Open(i, O_NONBLOCK);
     sizes[i] = descriptor < 0 ? -1 : ReadHead(descriptor, heads.data() + i * head, head);
     if (descriptor >= 0) close(descriptor);
   }

@@ -12,11 +12,12 @@
 
 namespace wellfed {
 
-// Reads file i, `folder` + "/" + the bytes `names[starts[i]..starts[i + 1])`, whole into `out`, one after
-// another; each must have exactly `sizes[i]` bytes. REQUIRES: starts.size() == sizes.size() + 1, ascending,
-// inside `names`; no size is negative; out.size() is at least the sum of `sizes` + 1 (the spare byte tells a
-// file that has grown). Thread-safe. Returns how many files were read before the first that could not be, or
-// had another size: sizes.size() if all were. What `out` holds of that file is undefined.
+// Reads file i, `folder` + "/" + the bytes `names[starts[i]..starts[i + 1])` (those alone where they begin
+// with a slash), whole into `out`, one after another; each must have exactly `sizes[i]` bytes. REQUIRES:
+// starts.size() == sizes.size() + 1, ascending, inside `names`; no size is negative; out.size() is at least
+// the sum of `sizes` + 1 (the spare byte tells a file that has grown). Thread-safe. Returns how many files
+// were read before the first that could not be, or had another size: sizes.size() if all were. What `out`
+// holds of that file is undefined.
 size_t ReadFiles(const std::string& folder, std::span<const uint8_t> names, std::span<const int64_t> starts,
                  std::span<const int64_t> sizes, std::span<uint8_t> out);
 

@@ -9,6 +9,7 @@
 #include "crc32c.h"
 #include "framing.h"
 #include "permute.h"
+#include "wire.h"
 
 namespace {
 
@@ -102,6 +103,12 @@ void BenchFind(const Bytes& large) {
   Bytes pixels(large.begin(), large.begin() + size);
   for (size_t i = 0; i < size; ++i) pixels[i] = large[i / 24] & 1 ? pixels[i] : 0;
   BenchFind("in pixels, half of them zero", pixels);
+  Bytes headers(size);
+  for (size_t i = 0; i + 12 <= size; i += 12) {
+    wellfed::StoreLE64(size / 4, &headers[i]);
+    wellfed::StoreLE32(wellfed::MaskCrc(wellfed::Crc32cOfWord(size / 4)), &headers[i + 8]);
+  }
+  BenchFind("in false headers only", headers);
 }
 
 void BenchPermute() {

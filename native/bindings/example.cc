@@ -182,12 +182,14 @@ nb::tuple ParseList(const ExampleParser& parser, nb::list records, const Outputs
 }  // namespace
 
 void BindExample(nb::module_& m) {
-  nb::class_<ExampleParser>(m, "ExampleParser",
-                            "Parses Examples into columns. Immutable; threads may share it.")
+  nb::class_<ExampleParser>(
+      m, "ExampleParser", "Parses Examples into columns. Immutable but for a counter; threads may share it.")
       .def("__init__", &MakeParser, "specs"_a,
            "`specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) "
            "each;\n"
            "the default is None, the bytes of a row, or a list of byte strings.")
+      .def_prop_ro("repeated", &ExampleParser::repeated,
+                   "Records parsed so far in which the key of a spec came more than once: the last counted.")
       .def("parse", &Parse, "data"_a, "starts"_a.noconvert(), "sizes"_a.noconvert(), "out"_a,
            "present"_a = Outputs(),
            "Parses record i, the `sizes[i]` bytes of `data` at `starts[i]`, into row i. `out` has, per spec, "

@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "frame_search.h"
 
 namespace nb = nanobind;
 
@@ -28,8 +30,13 @@ void CheckStart(std::span<const uint8_t> block, uint64_t start) {
   }
 }
 
-std::tuple<ArrayOut<uint64_t>, uint64_t, int> ScanFrames(const Buffer& block, uint64_t start,
-                                                         uint64_t max_records, bool check) {
+using Scanned = std::tuple<ArrayOut<uint64_t>, uint64_t, int>;
+
+Scanned ToPython(std::vector<uint64_t> offsets, const wellfed::ScanResult& result) {
+  return {wellfed::ToArray(std::move(offsets)), result.position, static_cast<int>(result.status)};
+}
+
+Scanned ScanFrames(const Buffer& block, uint64_t start, uint64_t max_records, bool check) {
   const auto bytes = block.span();
   CheckStart(bytes, start);
   std::vector<uint64_t> offsets;
@@ -38,7 +45,7 @@ std::tuple<ArrayOut<uint64_t>, uint64_t, int> ScanFrames(const Buffer& block, ui
     nb::gil_scoped_release released;
     result = wellfed::ScanFrames(bytes, start, max_records, check, &offsets);
   }
-  return {wellfed::ToArray(std::move(offsets)), result.position, static_cast<int>(result.status)};
+  return ToPython(std::move(offsets), result);
 }
 
 uint64_t FindFrame(const Buffer& block, uint64_t start) {
@@ -52,6 +59,60 @@ std::pair<uint64_t, int> FindFrameInStream(const Buffer& block, uint64_t start, 
   nb::gil_scoped_release released;
   const auto found = wellfed::FindFrameInStream(block.span(), start, max_length);
   return {found.position, static_cast<int>(found.status)};
+}
+
+// A FrameSearch with the block that it goes over. Its methods lock it: two threads may hold one.
+struct PyFrameSearch {
+  explicit PyFrameSearch(Buffer given) : block(std::move(given)), search(block.span()) {}
+
+  Scanned Scan(uint64_t start, uint64_t max_records) {
+    CheckStart(block.span(), start);
+    std::vector<uint64_t> offsets;
+    wellfed::ScanResult result;
+    {
+      nb::gil_scoped_release released;
+      const std::lock_guard<std::mutex> lock(mutex);
+      result = search.Scan(start, max_records, &offsets);
+    }
+    return ToPython(std::move(offsets), result);
+  }
+
+  std::pair<uint64_t, int> FindInStream(uint64_t start, uint64_t max_length) {
+    CheckStart(block.span(), start);
+    nb::gil_scoped_release released;
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = search.FindInStream(start, max_length);
+    return {found.position, static_cast<int>(found.status)};
+  }
+
+  uint64_t Find(uint64_t start) {
+    CheckStart(block.span(), start);
+    nb::gil_scoped_release released;
+    const std::lock_guard<std::mutex> lock(mutex);
+    return search.Find(start);
+  }
+
+  uint32_t MaskedSum(uint64_t start, uint64_t length) {
+    CheckStart(block.span(), start);
+    if (length > block.span().size() - start) {
+      throw std::invalid_argument("length must be at most the " +
+                                  std::to_string(block.span().size() - start) + " bytes from " +
+                                  std::to_string(start) + " on, got " + std::to_string(length));
+    }
+    nb::gil_scoped_release released;
+    const std::lock_guard<std::mutex> lock(mutex);
+    return search.MaskedSum(start, length);
+  }
+
+  Buffer block;
+  wellfed::FrameSearch search;
+  std::mutex mutex;
+};
+
+void MakeFrameSearch(PyFrameSearch* self, nb::handle block) {
+  Buffer held(block.ptr());
+  if (!held.held()) throw nb::python_error();
+  new (self) PyFrameSearch(std::move(held));
 }
 
 nb::bytes FrameRecords(const Buffer& data, ArrayIn<int64_t> starts, ArrayIn<int64_t> sizes) {
@@ -94,6 +155,18 @@ void BindFraming(nb::module_& m) {
         "record; FRAME_TRUNCATED, a true header of at most `max_length` bytes of payload that the block ends "
         "inside;\n"
         "FRAME_END, none starts in front of `position`.");
+  nb::class_<PyFrameSearch>(
+      m, "FrameSearch",
+      "Goes over one block whose records are damaged, in time proportional to it whatever its bytes claim.\n"
+      "Keeps the buffer given; threads that share one wait for each other.")
+      .def("__init__", &MakeFrameSearch, nb::arg("block"))
+      .def("scan", &PyFrameSearch::Scan, nb::arg("start") = 0, nb::arg("max_records") = UINT64_MAX,
+           "As scan_frames with `check`.")
+      .def("find_in_stream", &PyFrameSearch::FindInStream, nb::arg("start") = 0,
+           nb::arg("max_length") = UINT64_MAX, "As find_frame_in_stream.")
+      .def("find", &PyFrameSearch::Find, nb::arg("start") = 0, "As find_frame.")
+      .def("masked_crc32c", &PyFrameSearch::MaskedSum, nb::arg("start"), nb::arg("length"),
+           "The masked CRC-32C of `length` bytes from `start` on.");
   m.def("frame_records", &FrameRecords, nb::arg("data"), nb::arg("starts").noconvert(),
         nb::arg("sizes").noconvert(),
         "Frames record i, the `sizes[i]` bytes of `data` at `starts[i]`, for each i. Returns the framed "

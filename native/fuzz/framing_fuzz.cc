@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "../tests/reference.h"
+#include "frame_search.h"
 #include "framing.h"
+#include "range_sums.h"
 #include "wire.h"
 
 using wellfed::FrameStatus;
@@ -107,6 +109,35 @@ void CheckFindInStream(Block block, const Offsets& all) {
   }
 }
 
+// One search that goes over the block again and again, remembering its sums, gives the same.
+void CheckSearch(Block block, const Offsets& all) {
+  wellfed::FrameSearch search(block);
+  Offsets found;
+  for (uint64_t at = 0; (at = search.Find(at)) < block.size(); ++at) found.push_back(at);
+  REQUIRE(found == all);
+  for (uint64_t at = 0; at <= block.size(); at += 1 + at / 16) {
+    Offsets due, scanned;
+    const auto expected = wellfed::ScanFrames(block, at, UINT64_MAX, true, &due);
+    const auto result = search.Scan(at, UINT64_MAX, &scanned);
+    REQUIRE(scanned == due);
+    REQUIRE(result.status == expected.status && result.position == expected.position);
+  }
+}
+
+// The sum of any range is that of its bytes. The block is repeated, so that ranges are longer than marks are
+// apart.
+void CheckRangeSums(Block block) {
+  if (block.size() < 8) return;
+  std::vector<uint8_t> bytes;
+  while (bytes.size() < 5000) bytes.insert(bytes.end(), block.begin(), block.end());
+  wellfed::RangeSums sums(bytes);
+  for (size_t at = 0; at + 8 <= std::min<size_t>(block.size(), 64); at += 8) {
+    const uint64_t pos = wellfed::LoadLE<uint32_t>(&block[at]) % (bytes.size() + 1);
+    const uint64_t length = wellfed::LoadLE<uint32_t>(&block[at + 4]) % (bytes.size() - pos + 1);
+    REQUIRE(sums.Of(pos, length) == wellfed::Crc32c(bytes.data() + pos, length));
+  }
+}
+
 // A reader that gets the block in small parts sees the same records as one that has it whole.
 void CheckStream(Block block) {
   Offsets whole, parts;
@@ -146,6 +177,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CheckHeadersOnly(block);
   CheckFind(block, all);
   CheckFindInStream(block, all);
+  CheckSearch(block, all);
+  CheckRangeSums(block);
   CheckStream(block);
   CheckWrite(block);
   return 0;

@@ -59,6 +59,7 @@ SEEDS = {
     "record_in_payload": record(b"ab" + record(b"inner") + b"cd"),
     "record_in_damaged_payload": flip(record(b"ab" + record(b"inner") + b"cd"), 12) + record(b"behind"),
     "headers_in_headers": header(60) + header(40) + header(20) + bytes(80),
+    "headers_far_apart": (header(3000) + bytes(188)) * 10 + record(b"x" * 2000) + bytes(1500),
     "text": b"version https://git-lfs.github.com/spec/v1\n",
 }
 

@@ -21,12 +21,15 @@ _ROOMS = {
         "Example",
         "FixedLenFeature",
         "FixedLenSequenceFeature",
+        "PresentFeature",
         "Ragged",
         "RaggedFeature",
         "RawFeature",
         "SequenceExample",
+        "SequenceFeatures",
         "SparseFeature",
         "VarLenFeature",
+        "VersionedFeatures",
         "decode_example",
         "decode_sequence_example",
         "encode_example",
@@ -45,7 +48,7 @@ _ROOMS = {
     "sources": (),
     "summary": (),
     "packing": ("pack",),
-    "feed": ("TFRecordDataset", "from_arrays", "open"),
+    "feed": ("TFRecordDataset", "choose_from_datasets", "from_arrays", "open", "profile", "sample_from_datasets"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -57,6 +57,27 @@ def find_frame_in_stream(
     FRAME_END, none starts in front of `position`.
     """
 
+class FrameSearch:
+    """
+    Goes over one block whose records are damaged, in time proportional to it whatever its bytes claim.
+    Keeps the buffer given; threads that share one wait for each other.
+    """
+
+    def __init__(self, block: object) -> None: ...
+    def scan(
+        self, start: int = 0, max_records: int = 18446744073709551615
+    ) -> tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,))], int, int]:
+        """As scan_frames with `check`."""
+
+    def find_in_stream(self, start: int = 0, max_length: int = 18446744073709551615) -> tuple[int, int]:
+        """As find_frame_in_stream."""
+
+    def find(self, start: int = 0) -> int:
+        """As find_frame."""
+
+    def masked_crc32c(self, start: int, length: int) -> int:
+        """The masked CRC-32C of `length` bytes from `start` on."""
+
 def frame_records(
     data: Buffer | numpy.ndarray,
     starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -138,12 +159,20 @@ def cut_records(
     """
 
 class ExampleParser:
-    """Parses Examples into columns. Immutable; threads may share it."""
+    """
+    Parses Examples into columns. Immutable but for a counter; threads may share it.
+    """
 
     def __init__(self, specs: list) -> None:
         """
         `specs`: (key, kind 1 bytes | 2 float | 3 int64, layout 0 fixed | 1 var | 2 raw, count, default) each;
         the default is None, the bytes of a row, or a list of byte strings.
+        """
+
+    @property
+    def repeated(self) -> int:
+        """
+        Records parsed so far in which the key of a spec came more than once: the last counted.
         """
 
     def parse(

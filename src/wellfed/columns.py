@@ -308,10 +308,15 @@ class Ragged:
         return _fill(flat, within, value)
 
     def to_sparse(self) -> Sparse:
-        """The same values with their (row, place) indices; rows of single values only."""
+        """The same values with their indices: (row, place), and one more for each level of rows in rows."""
         places = np.arange(self.row_splits[-1]) - np.repeat(self.row_splits[:-1], self.lengths)
-        rows = np.repeat(np.arange(len(self)), self.lengths)
-        return Sparse(np.stack([rows, places], axis=1), self.values, (len(self), int(self.lengths.max(initial=0))))
+        outer = np.stack([np.repeat(np.arange(len(self)), self.lengths), places], axis=1)
+        shape = (len(self), int(self.lengths.max(initial=0)))
+        if not isinstance(self.values, Ragged):
+            return Sparse(outer, self.values, shape)
+        inner = self.values.to_sparse()
+        indices = np.concatenate([outer[inner.indices[:, 0]], inner.indices[:, 1:]], axis=1)
+        return Sparse(indices, inner.values, shape + inner.dense_shape[1:])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ragged) or type(self.values) is not type(other.values):

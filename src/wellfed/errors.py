@@ -23,6 +23,7 @@
     ├── PlanError (ValueError)            a verb that its data set cannot answer
     ├── StateError (ValueError)           a saved state of another plan, or of other files
     ├── StageError (RuntimeError)         a user's function failed on an element
+    ├── WorkerLostError (RuntimeError)    a process that called a user's function ended
     ├── OpError                           TensorFlow's errors of queues, readers and sessions
     │   ├── CancelledError (1)                a call was given up, or its queue is closed
     │   ├── UnknownError (2)                  an error that has no name of its own
@@ -337,6 +338,25 @@ class StageError(WellfedError, RuntimeError):
     def __str__(self) -> str:
         at = f"row {self.row}" + (f" ({self.record})" if self.record else "")
         return f"{self.stage} failed at {at}: {self.error}"
+
+
+class WorkerLostError(WellfedError, RuntimeError):
+    """A process that called a user's function ended: killed by the system, or by what the function did.
+
+    Attributes:
+      stage: The verb and where its function was defined.
+      reason: Which process, and how it ended.
+    """
+
+    def __init__(self, stage: str, reason: str) -> None:
+        super().__init__(stage, reason)
+        self.stage, self.reason = stage, reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.stage}: {self.reason}. Signal 9 is mostly a lack of memory: use fewer processes. Exit code "
+            '1 at once is mostly a script that starts them when imported: put that under if __name__ == "__main__".'
+        )
 
 
 # --- TensorFlow's errors of queues, readers and sessions -------------------------------------------

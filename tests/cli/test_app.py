@@ -108,6 +108,14 @@ def test_debug_shows_the_traceback(wellfed, failing):
     assert "Traceback" in wellfed("--debug", "head", "x").stderr
 
 
+def test_ctrl_c_tells_what_is_kept(wellfed, failing):
+    error = KeyboardInterrupt()
+    error.add_note("3 of 4 shards are kept")
+    failing(error)
+
+    assert wellfed("head", "x").stderr == "interrupted\n3 of 4 shards are kept\n"
+
+
 def test_the_notes_of_an_error_are_told():
     error = WellfedError("a sentence")
     error.add_note("and what is kept")

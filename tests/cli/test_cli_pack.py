@@ -1,13 +1,20 @@
 """`wellfed pack`: what it prints, its exit codes, and wrong input by hand."""
 
+import contextlib
+import importlib
 import json
+import os
+import re
+import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from packed_folder import contents
 
+from wellfed.cli.pack import command as pack_group
 from wellfed.cli.progress import describe, progress_bar
 from wellfed.datasets import open_dataset
 from wellfed.image import encode_image
@@ -100,7 +107,11 @@ def raw(tmp_path, digits):
     return folder
 
 
+APART = ["--field", "label", "--dtype", "uint8", "--shape", "()", "--field", "x", "--dtype", "uint8", "--shape", "3"]
 COMMANDS = {
+    "images": (["images", "{digits}", "{out}"], 100, ["image", "label", "filename"]),
+    "mnist": (["mnist", "{idx}", "{out}", "--split", "all"], 10_000, ["image", "label"]),
+    "parquet": (["parquet", "{raw}/people.parquet", "{out}", "--label", "class"], 3, ["name", "age", "class"]),
     "list": (["list", "{raw}/list.txt", "{out}", "--root", "{digits}"], 6, ["image", "label", "filename"]),
     "csv": (["csv", "{raw}/people.csv", "{out}", "--label", "class"], 3, ["name", "age", "class"]),
     "binary": (
@@ -118,6 +129,11 @@ COMMANDS = {
         10,
         ["label", "x"],
     ),
+    "binary, types apart": (
+        ["binary", "{raw}/records.bin", "{out}", "--field", "last:uint8", *APART],
+        10,
+        ["last", "label", "x"],
+    ),
     "numpy": (["numpy", "{raw}/set.npz", "{out}", "--label", "y"], 4, ["x", "y"]),
     "numpy, several files": (["numpy", "x={raw}/x.npy", "y={raw}/x.npy", "{out}"], 3, ["x", "y"]),
     "cifar": (["cifar", "{corpus}/cifar10/cifar-10-batches-py", "{out}", "--split", "all"], 12, ["image", "label"]),
@@ -126,10 +142,16 @@ COMMANDS = {
 }
 
 
+def test_each_source_has_a_case_below():
+    assert set(pack_group.table) == {name.split(",")[0] for name in COMMANDS}
+
+
 @pytest.mark.parametrize(("command", "count", "features"), COMMANDS.values(), ids=COMMANDS)
-def test_each_kind_of_raw_data_is_packed(wellfed, raw, digits, packed, corpus, tmp_path, command, count, features):
+def test_each_kind_of_raw_data_is_packed(wellfed, raw, digits, idx, packed, corpus, tmp_path, command, count, features):
     np.save(raw / "x.npy", np.ones((3, 2)))
-    places = {"raw": raw, "digits": digits, "out": tmp_path / "out", "packed": packed, "corpus": corpus}
+    if command[0] == "parquet":
+        write_parquet(raw / "people.parquet")
+    places = {"raw": raw, "digits": digits, "idx": idx, "out": tmp_path / "out", "packed": packed, "corpus": corpus}
     done = wellfed("pack", *(part.format(**places) for part in command), "--name", "d")
 
     assert (done.exit_code, done.stderr) == (0, "")
@@ -142,11 +164,26 @@ def test_each_kind_of_raw_data_is_packed(wellfed, raw, digits, packed, corpus, t
     assert wellfed("verify", tmp_path / "out").exit_code == 0
 
 
+def write_parquet(path):
+    pyarrow = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "wellfed[pyarrow]"')
+    parquet = importlib.import_module("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"name": ["Ann", "Bo", "Cy"], "age": [31, 7, 5], "class": ["x", "y", "x"]}), path)
+
+
+FOLDER = str(Path(__file__).parent)
 WRONG_COMMANDS = {
+    "a folder for a list": (["list", FOLDER, "out"], "is a folder; a list of pictures is due"),
+    "a folder for class names": (["list", __file__, "out", "--labels", FOLDER], "is a folder; a list of class names"),
+    "a folder for an array": (["numpy", FOLDER, "out"], "is a folder; a .npy or .npz file is due"),
+    "no such class names": (["images", FOLDER, "out", "--labels", "nope"], "nope: no such file or folder"),
+    "no such TFRecords": (["tfrecord", "nope", "out"], "nope: cannot be read: No such file or directory"),
     "binary without fields": (["binary", "x", "out"], "Missing option '--field'"),
-    "binary field": (["binary", "x", "out", "--field", "x"], "expected NAME:DTYPE"),
+    "binary field": (["binary", "x", "out", "--field", "x:"], "expected NAME:DTYPE"),
+    "binary field without a type": (["binary", "x", "out", "--field", "x"], "1 of the fields are names alone: give as"),
+    "binary shape": (["binary", "x", "out", "--field", "x", "--shape", "3,3"], "expected a shape such as 3x32x32"),
     "binary field twice": (["binary", __file__, "out", "--field", "x:u1", "--field", "x:u1"], "given twice"),
     "binary dtype": (["binary", __file__, "out", "--field", "x:what"], "what"),
+    "csv delimiter": (["csv", __file__, "out", "--delimiter", "ab"], "delimiter must be one character"),
     "numpy without a file": (["numpy", "out"], "Missing argument 'FILES"),
     "numpy array without a name": (["numpy", "x=a.npy", "b.npy", "out"], "expected NAME=FILE"),
     "two clusters": (["numpy", "x.npy", "out", "--dask", "a", "--ray", "b"], "x.npy"),
@@ -185,6 +222,24 @@ def test_a_path_that_does_not_exist(wellfed, tmp_path):
 
     one_sentence(done, 2, f"{tmp_path / 'no'}: no such file or folder")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such names")
+def test_names_that_would_command_the_terminal_are_escaped(wellfed, tmp_path):
+    for name in (b"raw/new\nline/a.png", b"raw/no\xff/b.png", b"raw/\x1b[31mred/c.png", b"raw/no\xff/\x1b.txt"):
+        path = tmp_path / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode_image(np.zeros((2, 2), np.uint8)) if name.endswith(b"png") else b"x")
+
+    done = wellfed("pack", "images", tmp_path / "raw", tmp_path / "out")
+    plan = wellfed("pack", "images", tmp_path / "raw", tmp_path / "other", "--dry-run")
+    schema = wellfed("schema", tmp_path / "out")
+
+    assert (done.exit_code, plan.exit_code, schema.exit_code) == (1, 0, 0)
+    assert "no\\udcff/\\x1b.txt: is no picture" in done.stdout
+    assert "\\x1b[31mred 1, new\\nline 1, no\\udcff 1" in plan.stdout
+    assert "3 classes: \\x1b[31mred, new\\nline, no\\udcff" in schema.stdout
+    assert not {"\x1b", "\udcff"} & set(done.stdout + plan.stdout + schema.stdout)
 
 
 def test_a_text_file_among_the_pictures_is_left_out_and_told(wellfed, digits, tmp_path):
@@ -302,6 +357,26 @@ def test_the_bar_shows_items_a_second_megabytes_a_second_and_the_time_left():
         total_shards=3,
         seconds=2.0,
         resumed_items=100,
+        resumed_bytes=1_000_000,
     )
 
-    assert describe(now) == "600/1,000 items  250 items/s  1.5 MB/s  2 s left"
+    assert describe(now) == "600/1,000 items  250 items/s  1.0 MB/s  2 s left"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such terminals")
+def test_on_a_terminal_stderr_shows_the_progress_and_stdout_the_answer_alone(digits, tmp_path):
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", "from wellfed.cli import app; app()", "pack", "images", digits, tmp_path / "out"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "100", "TERM": "xterm"}
+    with subprocess.Popen([*command, "--json"], env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux's way to say that all of it was read.
+            while part := os.read(ours, 65536):
+                shown += part
+        answer = process.stdout.read()
+    os.close(ours)
+
+    assert json.loads(answer)["records"] == {"train": 100}
+    assert b"100/100 items" in shown
+    assert re.search(rb"[\d,]+ items/s  [\d.]+ MB/s  0 s left", shown)

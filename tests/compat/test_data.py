@@ -102,6 +102,12 @@ def test_strings_keep_every_byte():
 SMALL = Dataset.range(7)
 
 
+def _no_three(n):
+    if n == 3:
+        raise ValueError("three")
+    return n
+
+
 @pytest.mark.parametrize(
     ("make", "due"),
     [
@@ -129,7 +135,19 @@ SMALL = Dataset.range(7)
         (lambda d: d.prefetch(tf.data.AUTOTUNE).cache().with_options(tf.data.Options()), [0, 1, 2, 3, 4, 5, 6]),
         (lambda d: d.apply(lambda inner: inner.take(1)), [0]),
         (lambda d: d.apply(tf.data.experimental.map_and_batch(lambda n: n + 1, 4)), [[1, 2, 3, 4], [5, 6, 7]]),
-        (lambda d: Dataset.sample_from_datasets([d.take(2), d.skip(5)]), [0, 5, 1, 6]),
+        (lambda d: Dataset.sample_from_datasets([d.take(2), d.skip(5)], [0, 1]), [5, 6]),
+        (lambda d: Dataset.choose_from_datasets([d.take(2), d.skip(5)], Dataset.range(2).repeat()), [0, 5, 1, 6]),
+        (
+            lambda d: d.window(3, 2, 1, True).flat_map(lambda w: w.batch(3)),
+            [[0, 1, 2], [2, 3, 4], [4, 5, 6]],
+        ),
+        (lambda d: d.window(3).flat_map(lambda w: w), [0, 1, 2, 3, 4, 5, 6]),
+        (
+            lambda d: d.enumerate().window(4).flat_map(lambda i, x: Dataset.zip((i.batch(4), x.batch(4)))),
+            [([0, 1, 2, 3], [0, 1, 2, 3]), ([4, 5, 6], [4, 5, 6])],
+        ),
+        (lambda d: d.map(lambda n: tf.py_function(_no_three, [n], tf.int64)).ignore_errors(), [0, 1, 2, 4, 5, 6]),
+        (lambda d: d.apply(tf.data.experimental.ignore_errors()), [0, 1, 2, 3, 4, 5, 6]),
     ],
 )
 def test_a_verb_means_what_it_means_in_tensorflow(make, due):
@@ -499,3 +517,26 @@ def test_an_initializable_iterator_begins_anew():
         session.run(iterator.initializer)
 
         assert session.run(following).tolist() == first.tolist() == [0, 1]
+
+
+def test_a_cache_in_a_file_outlasts_its_data_set(tmp_path):
+    calls = []
+
+    def counted(n):
+        calls.append(int(n))
+        return n
+
+    for _ in range(2):
+        dataset = SMALL.map(lambda n: tf.py_function(counted, [n], tf.int64)).cache(str(tmp_path / "cache"))
+        assert values(dataset) == [0, 1, 2, 3, 4, 5, 6]
+    assert sorted(calls) == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_ragged_batch_keeps_rows_as_long_as_they_are():
+    (batch,) = SMALL.take(3).map(tf.range).ragged_batch(3)
+
+    assert batch.to_list() == [[], [0], [0, 1]]
+
+
+def test_a_window_is_a_data_set():
+    assert [values(window) for window in SMALL.window(4)] == [[0, 1, 2, 3], [4, 5, 6]]

@@ -171,6 +171,14 @@ def test_label_files_stand_for_nested_names_too():
     assert files["objects-name.labels.txt"] == b"a\nb\n"
 
 
+def test_a_line_end_in_a_class_name_does_not_make_two_of_it(tmp_path):
+    schema = Schema({"label": ClassLabel(["new\nline", "b\u2028c"])})
+    for name, content in tfds_files(manifest_of(schema)).items():
+        (tmp_path / name).write_bytes(content)
+
+    assert read_schema(LocalFolder(tmp_path))["label"].names == ("new\\nline", "b\u2028c")
+
+
 def test_dataset_info_counts_records_a_shard_and_bytes_without_framing():
     (split,) = json.loads(tfds_files(manifest_of(ZOO_SCHEMA))["dataset_info.json"])["splits"]
 

@@ -183,6 +183,16 @@ def test_to_sparse_names_row_and_place_of_each_value():
     assert (sparse.values.tolist(), sparse.dense_shape) == ([5, 6, 7], (3, 2))
 
 
+def test_to_sparse_of_rows_in_rows_has_an_index_for_each_level():
+    rows = [[[5], []], [], [[6, 7]]]
+    inner = Ragged.from_list([step for row in rows for step in row], np.int64)
+
+    sparse = Ragged(inner, np.array([0, 2, 2, 3])).to_sparse()
+
+    assert sparse.indices.tolist() == [[0, 0, 0], [2, 0, 0], [2, 0, 1]]
+    assert (sparse.values.tolist(), sparse.dense_shape) == ([5, 6, 7], (3, 2, 2))
+
+
 @given(ROWS, ROWS)
 def test_concat_of_ragged_columns_puts_rows_one_after_another(left, right):
     columns = [Ragged.from_list(left, np.int64), Ragged.from_list(right, np.int64)]

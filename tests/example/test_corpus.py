@@ -19,6 +19,7 @@ from wellfed.example import (
 )
 from wellfed.io import TFRecordReader
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* hold a feature more than once")
 CORPUS = Path(__file__).resolve().parent.parent / "data" / "corpus"
 EXPECTED = json.loads((CORPUS / "EXPECTED.json").read_text())["files"]
 HERE = {name: facts for name, facts in EXPECTED.items() if (CORPUS / name).exists()}

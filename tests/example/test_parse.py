@@ -393,6 +393,7 @@ def test_two_threads_share_a_parser():
     assert found == [np.arange(5000).sum()] * 4
 
 
+@pytest.mark.filterwarnings("ignore:.* hold a feature more than once")
 def test_unusual_records_change_nothing_for_those_around_them():
     usual = [int_example(x=i, y=i) for i in range(20)]
     split = wire.int_example(x=1, y=2) + wire.int_example(x=3)
@@ -402,3 +403,22 @@ def test_unusual_records_change_nothing_for_those_around_them():
 
     assert columns["x"].tolist() == [*range(10), 3, *range(10, 20)]
     assert columns["y"].to_list() == [[i] for i in [*range(10), 2, *range(10, 20)]]
+
+
+# --- Features that come more than once
+
+
+def test_a_feature_that_comes_twice_is_counted_and_warned_of():
+    twice = encode_example({"i": 1, "other": 2}) + encode_example({"i": 3})
+    features = {"i": FixedLenFeature([], np.int64)}
+
+    with pytest.warns(UserWarning, match="2 of 3 examples hold a feature more than once: the last one counts"):
+        columns = parse_example([twice, encode_example({"i": 4}), twice], features)
+
+    assert columns["i"].tolist() == [3, 4, 3]
+
+
+def test_a_repeated_feature_that_no_specification_names_is_nobodys_loss():
+    record = encode_example({"i": 1, "other": 2}) + encode_example({"other": 3})
+
+    assert parse_example([record], {"i": FixedLenFeature([], np.int64)})["i"].tolist() == [1]

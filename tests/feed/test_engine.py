@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -134,6 +135,69 @@ def test_a_program_that_ends_with_a_running_iterator_ends():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "end of the program\n", "")
+
+
+@pytest.mark.parametrize("verb", [lambda d: d, lambda d: d.filter(lambda x: True)], ids=["rows", "stream"])
+def test_ctrl_c_does_not_wait_for_a_users_function(verb):
+    gate = threading.Event()
+
+    def stuck(x):
+        if x == 5:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # As Ctrl-C does.
+            gate.wait()
+        return x
+
+    dataset = verb(wf.from_arrays(np.arange(100)).map(stuck)).with_options(threads=2)
+    with pytest.raises(KeyboardInterrupt):
+        list(dataset)
+    left = feed_threads()
+    gate.set()
+    for thread in left:
+        thread.join(60)
+
+    assert len(left) >= 1  # The function was still in its call.
+    assert feed_threads() == []
+
+
+def test_a_filter_that_rejects_everything_ends_with_its_iterator():
+    gate, seen = threading.Event(), []
+
+    def reject(x):
+        seen.append(x)
+        if len(seen) == 1000:
+            gate.set()
+        return False
+
+    iterator = iter(wf.feed.range(10**12).filter(reject))
+    taker = threading.Thread(target=lambda: next(iterator, None))
+    taker.start()
+    gate.wait(60)
+    iterator.close()
+    taker.join(60)
+
+    assert not taker.is_alive()
+    assert feed_threads() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # That is the point.
+def test_a_child_that_drops_its_parents_iterator_leaves_the_parents_threads_alone():
+    iterator = iter(numbers())
+    next(iterator)
+    child = os.fork()
+    if child == 0:
+        try:
+            iterator.close()
+            del iterator
+            gc.collect()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert sum(len(batch) for batch in iterator) == 100_000 - 10
+    assert feed_threads() == []
 
 
 def test_a_running_iterator_does_not_pickle():

@@ -141,6 +141,25 @@ def test_buckets_hold_elements_of_like_length():
     assert shapes == [(2, 2), (2, 6), (1, 1)]
 
 
+def test_buckets_say_when_too_much_waits():
+    made = wf.from_arrays(np.arange(1, 9)).map(lambda n: np.zeros(int(n), np.uint8))
+
+    with pytest.raises(PlanError, match="bucket_by_sequence_length: the elements that wait take more than 20 bytes"):
+        list(made.bucket_by_sequence_length(len, [3], [9, 9], limit_bytes=20))
+    assert len(list(made.bucket_by_sequence_length(len, [3], [1, 1], limit_bytes=20))) == 8
+
+
+def test_single_values_and_rows_of_one_shape_stay_as_they_are_where_buckets_pad_to_boundaries():
+    ragged = wf.Ragged.from_list([[1], [2, 3]], np.int64)
+    rows = wf.from_arrays(
+        {"x": ragged, "n": np.arange(2), "s": wf.Bytes.from_list([b"a", b"b"]), "p": np.zeros((2, 3))}
+    )
+    (batch,) = rows.bucket_by_sequence_length(lambda e: len(e["x"]), [5], [2, 2], pad_to_bucket_boundary=True)
+
+    assert batch["x"].tolist() == [[1, 0, 0, 0], [2, 3, 0, 0]]
+    assert (batch["n"].tolist(), batch["s"].to_list(), batch["p"].shape) == ([0, 1], [b"a", b"b"], (2, 3))
+
+
 def test_buckets_may_pad_to_their_boundary():
     dataset = wf.from_arrays(np.array([1, 2])).map(lambda n: np.arange(int(n)))
     (batch,) = dataset.bucket_by_sequence_length(len, [5], [2, 2], pad_to_bucket_boundary=True)

@@ -6,7 +6,7 @@ import gzip
 from dataclasses import astuple
 
 import pytest
-from record_files import FakeBlocks, FakeSource, PlainStream, frame, frames, run_payloads, starts
+from record_files import FakeBlocks, FakeSource, PlainStream, frame, frames, masked_crc, run_payloads, starts
 
 from wellfed.errors import CorruptRecordError, RecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
@@ -240,3 +240,35 @@ def test_noise_between_records_is_one_region_with_unknown_loss(ways):
 
     assert found == [b"one", b"two"]
     assert [(one[0], one[1], one[3], one[4]) for one in damage] == [(19, 19 + len(noise), 1, None)]
+
+
+def hostile(count: int) -> bytes:
+    """Headers that stand and claim half of the file, each with a true record of no bytes behind it."""
+    length = (28 * count // 2).to_bytes(8, "little")
+    return (length + masked_crc(length).to_bytes(4, "little") + frame(b"")) * count
+
+
+# Summing each claim by itself would take the square of the file: 0.4 TB here. C++ tests count the bytes.
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_headers_that_claim_one_anothers_bytes_do_not_stop_a_reader(tmp_path, compress):
+    path = tmp_path / "hostile"
+    path.write_bytes(compress(hostile(50_000)))
+    reader = TFRecordReader(path, on_damage="skip")
+
+    assert len(list(reader)) == 50_000
+    assert len(reader.damage) == 50_000
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_headers_that_claim_more_than_there_is_do_not_stop_a_reader(check):
+    length = (1 << 39).to_bytes(8, "little")
+    content = (length + masked_crc(length).to_bytes(4, "little")) * 100_000 + frame(b"end")
+    window = StreamWindow(PlainStream(FakeSource(content)), block_bytes=64)
+    walker = Walker(window, "x", on_damage="skip", check=check)
+
+    run = walker.next_run()
+
+    assert run is not None
+    assert run_payloads(run) == [b"end"]
+    assert walker.next_run() is None
+    assert [(one.start, one.end) for one in walker.damage] == [(0, 1_200_000)]

@@ -187,3 +187,30 @@ def test_a_search_in_a_stream_waits_for_a_record_that_the_block_cuts():
     assert _native.find_frame_in_stream(block) == (5, _native.FRAME_TRUNCATED)
     assert _native.find_frame_in_stream(block + FOO[-1:]) == (5, _native.FRAME_OK)
     assert _native.find_frame_in_stream(block, 0, max_length=2)[1] == _native.FRAME_END
+
+
+@given(st.binary(max_size=30), st.lists(st.binary(max_size=2000), min_size=1, max_size=4), st.data())
+def test_a_search_object_gives_what_the_functions_give(noise, payloads, data):
+    block = bytearray(noise + frame(payloads))
+    block[data.draw(st.integers(0, len(block) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    search = _native.FrameSearch(block)
+
+    for start in data.draw(st.lists(st.integers(0, len(block)), max_size=9)):
+        offsets, *rest = search.scan(start)
+        due, *others = _native.scan_frames(block, start)
+        assert (offsets.tolist(), rest) == (due.tolist(), others)
+        assert search.find(start) == _native.find_frame(block, start)
+        assert search.find_in_stream(start) == _native.find_frame_in_stream(block, start)
+        assert search.masked_crc32c(start, len(block) - start) == _native.masked_crc32c(block[start:])
+
+
+def test_a_search_object_looks_at_no_byte_behind_the_block():
+    search = _native.FrameSearch(FOO)
+
+    for call in (search.scan, search.find, search.find_in_stream, lambda start: search.masked_crc32c(start, 0)):
+        with pytest.raises(ValueError, match="start must be at most the block's 19 bytes, got 20"):
+            call(20)
+    with pytest.raises(ValueError, match="length must be at most the 9 bytes from 10 on, got 10"):
+        search.masked_crc32c(10, 10)
+    with pytest.raises(TypeError):
+        _native.FrameSearch(7)

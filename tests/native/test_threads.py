@@ -31,6 +31,8 @@ CALLS = {
     "scan_frames": lambda: _native.scan_frames(records()),
     "find_frame": lambda: _native.find_frame(noise()),
     "find_frame_in_stream": lambda: _native.find_frame_in_stream(noise()),
+    "FrameSearch.scan": lambda: _native.FrameSearch(records()).scan(),
+    "FrameSearch.find": lambda: _native.FrameSearch(noise()).find(),
     "frame_records": lambda: _native.frame_records(noise(), np.array([0]), np.array([SIZE])),
     "permute_range": lambda: _native.permute_range(2**40, 0, 0, 1_000_000),
     "permute_apply": lambda: _native.permute_apply(2**40, 0, np.arange(1_000_000, dtype=np.uint64)),
@@ -70,7 +72,10 @@ def test_another_thread_runs_while_the_call_works(call, no_switching):
 
 
 def test_threads_that_call_everything_at_once_get_what_one_gets():
+    search = _native.FrameSearch(records()[:200_000])
     small = {
+        "FrameSearch.scan": lambda: sum(search.scan()[0].tolist()),
+        "FrameSearch.find": lambda: search.find(7),
         "crc32c": lambda: _native.crc32c(noise()[:100_000]),
         "scan_frames": lambda: sum(_native.scan_frames(records()[:1_000_000])[0].tolist()),
         "find_frame": lambda: _native.find_frame(records()[:100_000], 5),
@@ -82,5 +87,5 @@ def test_threads_that_call_everything_at_once_get_what_one_gets():
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda name: (name, small[name]()), list(small) * 50))
 
-    assert len(found) == 250
+    assert len(found) == 50 * len(small)
     assert all(value == due[name] for name, value in found)

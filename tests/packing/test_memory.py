@@ -11,7 +11,7 @@ import tiny_source
 pytest.importorskip("resource", reason="how large a process became is told on POSIX alone")
 
 BYTES_AN_ITEM = 200
-FEW, MANY = 20_000, 220_000
+FEW, MANY = 10_000, 1_000_000
 PROGRAM = """
 import resource, sys, tempfile
 from tiny_source import ManyItems

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -350,34 +351,37 @@ def test_a_picture_that_vanishes_is_left_out_when_asked(tmp_path, vanishing):
 # --- The corpus of odd and corrupt pictures ------------------------------------------------------
 
 
-def decodes(path):
-    """Says whether the decoder takes a picture as it is stored."""
+def opens(path):
+    """Says whether both Pillow and the decoder take a picture as it is stored."""
     content = path.read_bytes()
     try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of a JPEG with two pictures in it.
+            PilImage.open(io.BytesIO(content)).load()
         info = image_info(content)
         decode_image(content, channels=0, dtype="uint16" if info.bits > 8 else "uint8")
-    except ImageError:
+    except (OSError, SyntaxError, ValueError, PilImage.DecompressionBombError):  # Pillow's, and ImageError.
         return False
     return True
 
 
-def test_what_check_and_quarantine_refuse_is_what_cannot_be_decoded(tmp_path):
+def test_what_check_and_quarantine_refuse_is_what_pillow_or_the_decoder_cannot_open(tmp_path):
     folder = tmp_path / "classes"
     for kind in ("odd", "corrupt"):
         for path in sorted((PHOTOS / kind).rglob("*.*")):
-            target = folder / kind / path.name
+            target = folder / kind / f"{path.parent.name}-{path.name}"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
     source = ClassFolders(folder)
-    listed = {source.listing().key(row) for row in range(len(source.listing()))}
 
     report = pack(
         source, tmp_path / "out", name="p", on_error="quarantine", pictures=PictureOptions(check=True), workers=1
     )
 
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*.*")}
+    assert {item.item for item in report.skipped} == {key for key in found if not opens(folder / key)}
     refused = {item.item for item in report.skipped if item.split}
-    assert refused == {key for key in listed if not decodes(folder / key)}
-    assert refused
+    assert "corrupt/pillow-unknown_compression_method.png" in refused  # Its colour profile: Pillow minds it alone.
     quarantine = tmp_path / "out" / ".wellfed" / "quarantine"
     rows = [json.loads(line) for line in (quarantine / "items.jsonl").read_text().splitlines()]
     assert {row["item"] for row in rows} == refused

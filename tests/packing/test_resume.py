@@ -1,11 +1,13 @@
 """A pack that ends early, in any way, goes on when it is run again."""
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -79,6 +81,48 @@ def test_killed_with_two_workers_and_run_again_gives_the_same_bytes(tmp_path, un
     assert contents(out) == whole
 
 
+@pytest.fixture(scope="module")
+def long_packs(tmp_path_factory):
+    """Returns, by kind of workers, the files of a longer pack that nobody killed, and how many seconds it took."""
+    folder = tmp_path_factory.mktemp("long")
+    seconds = {workers: pack_killed_after(None, folder / workers, workers) for workers in ("threads", "processes")}
+    return {workers: (contents(folder / workers), seconds[workers]) for workers in seconds}
+
+
+def pack_killed_after(seconds, out, workers):
+    """Packs in a process that is killed so long after it began; returns how long it took."""
+    path = os.pathsep.join([str(SUPPORT), *sys.path])
+    command = [sys.executable, str(SUPPORT / "killed_pack.py"), str(out), workers, "--timed"]
+    environment = {**os.environ, "PYTHONPATH": path}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begin\n"
+        began = time.monotonic()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+        process.kill()
+    assert process.returncode in (0, KILLED)
+    return time.monotonic() - began
+
+
+MOMENTS = [("threads", random.Random().random()) for _ in range(10)] + [
+    ("processes", random.Random().random()) for _ in range(4)
+]
+
+
+@pytest.mark.parametrize(("workers", "share"), MOMENTS, ids=range(len(MOMENTS)))
+def test_killed_at_a_random_moment_of_the_clock_and_run_again_gives_the_same_bytes(
+    tmp_path, long_packs, workers, share
+):
+    whole, seconds = long_packs[workers]
+    out = tmp_path / "out"
+
+    pack_killed_after(share * seconds, out, workers)
+    if state(out) == "none" or (out / ".wellfed" / "pack" / "plan.json").exists():  # Else it had ended.
+        pack(killed_pack.LONG_SOURCE, out, workers=2, **killed_pack.LONG_OPTIONS)
+
+    assert contents(out) == whole, f"killed {share * seconds:.3f} s after it began, of {seconds:.3f} s"
+
+
 @pytest.mark.skipif(not Path("/proc").exists(), reason="whether a process runs is told by /proc")
 def test_worker_processes_end_when_the_pack_is_killed(tmp_path):
     code, _ = run_killed(tmp_path / "out", tmp_path / "marker", "--from-worker")
@@ -110,6 +154,19 @@ def test_killed_twice_and_run_again_gives_the_same_bytes(tmp_path, undisturbed, 
     pack_whole(out)
 
     assert contents(out) == whole
+
+
+@pytest.mark.parametrize("share", random.Random(5).choices(range(1, 1000), k=4))
+def test_a_stream_that_was_killed_begins_again_and_gives_the_same_bytes(tmp_path, share):
+    _, operations = run_killed(tmp_path / "whole", TOO_LATE, "--stream")
+    out = tmp_path / "out"
+
+    code, _ = run_killed(out, 1 + int(operations) * share // 1000, "--stream")
+    assert code == KILLED
+    state(out)
+    killed_pack.pack_stream(out)
+
+    assert contents(out) == contents(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("share", random.Random(9).choices(range(1, 1000), k=8))
@@ -269,15 +326,33 @@ def test_a_task_that_fails_once_is_tried_again(tmp_path):
     assert sorted(numbers(tmp_path / "out")) == list(range(10))
 
 
+def test_a_full_disk_is_one_clear_error_and_the_finished_part_is_kept(tmp_path):
+    resource = pytest.importorskip("resource", reason="how large a file may be is set on POSIX alone")
+    rows = [{"text": "a" * (10 if number < 30 else 10_000)} for number in range(40)]
+    options = {"name": "texts", "shards": 4, "shuffle": False, "workers": 1}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))  # As a quota has it: writing fails in the middle.
+    try:
+        with pytest.raises(OSError, match=f"File too large: '{tmp_path}/out'") as caught:
+            pack(rows, tmp_path / "out", **options)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert caught.value.__notes__[0].startswith("3 of 4 shards are finished and kept")
+    assert pack(rows, tmp_path / "out", **options).resumed_shards == 3
+    pack(rows, tmp_path / "whole", **options)
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
 class Full(TinySource):
-    """Stands for a disk that is full."""
+    """Stands for a disk that is full from the first byte on."""
 
     def load(self, index):
-        raise OSError(28, "No space left on device", "shard")
+        raise OSError(28, "No space left on device")
 
 
-def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
-    with pytest.raises(OSError, match=r"No space left on device: 'shard'"):
+def test_a_disk_that_is_full_from_the_beginning_is_named_and_nothing_is_left(tmp_path):
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/out'"):
         pack(Full(10), tmp_path / "out", name="tiny")
 
     assert not (tmp_path / "out").exists()

@@ -119,6 +119,8 @@ CASES = {
     "resize up": ("image.resize", [BATCH], {"size": [13, 9]}),
     "resize nearest": ("image.resize", [BYTES], {"size": [4, 11], "method": "nearest"}),
     "resize area": ("image.resize", [BYTES], {"size": [3, 4], "method": "area"}),
+    "resize bicubic": ("image.resize", [BYTES], {"size": [4, 5], "method": "bicubic"}),
+    "resize bicubic up": ("image.resize", [BATCH], {"size": [13, 9], "method": "bicubic"}),
     "resize within": ("image.resize", [BYTES], {"size": [12, 12], "preserve_aspect_ratio": True}),
 }
 # Pictures are rounded from floats: TensorFlow's and ours may differ by one there.
@@ -188,6 +190,9 @@ LEGACY = {
     "nearest": ("resize_nearest_neighbor", [4, 11], {}),
     "nearest corners": ("resize_nearest_neighbor", [13, 5], {"align_corners": True}),
     "area": ("resize_area", [3, 4], {}),
+    "bicubic": ("resize_bicubic", [4, 5], {}),
+    "bicubic up": ("resize_bicubic", [13, 9], {}),
+    "bicubic corners": ("resize_bicubic", [13, 9], {"align_corners": True}),
     "images": ("resize_images", [4, 5], {}),
     "images of the same size": ("resize_images", [6, 8], {}),
 }

@@ -46,6 +46,13 @@ VERBS = {
     "number": lambda tf, d, n: d.enumerate(n).map(lambda i, x: i * 100 + x),
     "zip": lambda tf, d, n: tf.data.Dataset.zip((d, d.skip(n))).map(lambda a, b: a - b),
     "cache": lambda tf, d, n: d.cache().prefetch(n),
+    "window": lambda tf, d, n: (
+        d.window(n + 1, shift=n // 2 + 1, stride=n % 2 + 1).flat_map(lambda w: w.batch(n + 1)).unbatch()
+    ),
+    "choose": lambda tf, d, n: tf.data.Dataset.choose_from_datasets(
+        [d, tf.data.Dataset.range(100, 103 + n)], tf.data.Dataset.range(2).repeat(9), stop_on_empty_dataset=n % 2 == 0
+    ),
+    "rebatch": lambda tf, d, n: d.batch(n + 1).rebatch(n // 2 + 1, drop_remainder=n % 2 == 0).unbatch(),
 }
 ENDS = {
     "as it is": lambda tf, d, n: d,

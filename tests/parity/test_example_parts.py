@@ -15,7 +15,10 @@ from wellfed.errors import ExampleError
 from wellfed.example.features import RowLengths, RowLimits, RowSplits, RowStarts, UniformRowLength, ValueRowIds
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # A line for each refused record otherwise.
-pytestmark = pytest.mark.tensorflow
+pytestmark = [
+    pytest.mark.tensorflow,
+    pytest.mark.filterwarnings("ignore:.* hold a feature more than once"),
+]
 tf = pytest.importorskip("tensorflow")
 columns_of = pytest.importorskip("tensorflow_columns")
 all_plain, all_to_tensorflow, plain = columns_of.all_plain, columns_of.all_to_tensorflow, columns_of.plain

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
+import shutil
 import tarfile
 
 import numpy as np
@@ -223,3 +224,10 @@ def test_it_pickles_without_its_pictures_and_gives_parts(corpus):
     assert len(pickle.dumps(source)) < 5_000
     assert np.array_equal(part.load(0)["image"], source.load(11)["image"])
     assert (part.load(1)["label"], part.listing().split(0)) == (source.load(0)["label"], "test")
+
+
+def test_a_broken_link_in_the_folder_is_left_out(corpus, tmp_path):
+    shutil.copytree(corpus / "cifar10/cifar-10-batches-py", tmp_path / "batches")
+    (tmp_path / "batches" / "link").symlink_to("nowhere")
+
+    assert [one.reason for one in Cifar(tmp_path / "batches").listing().skipped] == ["is no regular file"]

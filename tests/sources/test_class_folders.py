@@ -306,3 +306,9 @@ def test_a_folder_that_cannot_be_read_is_named(photos, monkeypatch):
 
     with pytest.raises(SourceError, match=r"person: cannot be read: Permission denied"):
         ClassFolders(photos).listing()
+
+
+def test_folders_are_in_the_order_of_their_names(make_files):
+    root = make_files({f"top/{name}/x.png": PNG for name in ("a-b", "a", "a.b", "B", "é")})
+
+    assert keys(ClassFolders(root)) == [f"top/{name}/x.png" for name in ("B", "a", "a-b", "a.b", "é")]

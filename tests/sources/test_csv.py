@@ -209,7 +209,7 @@ BAD = {
     "an open quote": ('a,b\n1,"2\n3,4\n', {}, "line 3 is no CSV: unexpected end of data"),
     "a quote within": ('a,b\n1,"2"x\n', {}, "line 2 is no CSV: ',' expected after '\"'"),
     "Latin-1": ("a,b\n1,é\n".encode("latin-1"), {}, "line 2 is no UTF-8: it holds the byte 0xe9"),
-    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), {}, "is no CSV but bytes of no known kind"),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), {}, "is no CSV but UTF-16 text"),
     "gzip": (b"\x1f\x8b\x08abc", {}, "is no CSV but GZIP"),
     "old line ends": ("a,b\r1,2\r", {}, "line 1 is no CSV: new-line character seen in unquoted field"),
     "gaps in large integers": ("k,a\nk,16777217\nk,\n", {}, "column 'a' has empty cells, and integers up to 16777217"),
@@ -272,3 +272,22 @@ def test_the_listing_holds_no_data(read):
     source = read("a\n" + ("x" * 1000 + "\n") * 1000)
 
     assert len(pickle.dumps(source)) < 40 * 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "classes"),
+    [("k,c\n1,cat\n2,\n3,ant\n", ClassLabel(("ant", "cat"))), ("k,c\n1,1\n2, \n3,0\n", ClassLabel(num_classes=2))],
+)
+def test_a_row_without_a_class_fails_by_itself(read, text, classes):
+    source = read(text, label="c")
+
+    assert source.schema["c"] == classes
+    assert [source.load(0)["c"], source.load(2)["c"]] == [1, 0]
+    with pytest.raises(SourceError, match=r"x.csv: row 1 at byte .*: column 'c' is empty; a class is due"):
+        source.load(1)
+
+
+@pytest.mark.parametrize("delimiter", ["ab", "", '"', "\n"])
+def test_a_delimiter_is_one_character(read, delimiter):
+    with pytest.raises(ValueError, match="delimiter must be one character"):
+        read("a,b\n1,2\n", delimiter=delimiter)

@@ -279,7 +279,29 @@ def test_whatever_holds_items_becomes_a_source():
     assert dict(as_source(rows, types={"x": Scalar(np.uint8)}).schema) == {"x": Scalar(np.uint8)}
 
 
-@pytest.mark.parametrize("given", ["photos/", {"x": 1}, 3, b"x"])
+def test_a_source_is_not_read_to_know_that_it_is_one():
+    source = Spooled(not_read := iter([{"x": 1}]))
+
+    assert as_source(source) is source
+    assert next(not_read) == {"x": 1}
+
+
+@pytest.mark.parametrize("given", ["photos/", {"x": 1}, 3, b"x", Items])
 def test_what_holds_no_items_is_refused(given):
-    with pytest.raises(TypeError, match="a source, or a sequence or iterable of mappings is due, got"):
+    with pytest.raises(TypeError, match="a sequence or iterable of mappings is due, got"):
         as_source(given)
+
+
+class Frame:
+    """Has a length and is indexed by columns, as a data frame is."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, name):
+        return {"x": [1, 2]}[name]
+
+
+def test_what_has_a_length_and_is_no_sequence_is_told():
+    with pytest.raises(SourceError, match=r"item 0: cannot be got out of the Frame: KeyError: 0. A sequence"):
+        as_source(Frame()).listing()

@@ -206,3 +206,35 @@ def test_a_part_reads_its_own_lines(listed):
     part = pickle.loads(pickle.dumps(source.part(np.array([1]))))
 
     assert items(part) == [("b c.png", 7.0)]
+
+
+def test_class_names_need_not_be_utf8(listed, tmp_path):
+    (tmp_path / "names").write_bytes("é\nb\n".encode("latin-1"))
+
+    assert listed("a.png 0\n", labels_file=tmp_path / "names").schema["label"].names == ("\\udce9", "b")
+
+
+def test_what_is_no_text_is_told(listed):
+    with pytest.raises(SourceError, match="is no list but bytes of no known kind; UTF-8 text is due"):
+        listed("a.png\0 0\n").listing()
+
+
+def test_many_pictures_at_once_are_those_one_by_one(listed):
+    source = listed("a.png 0\nb c.png 2\nb, c.png 1\n").part(np.array([2, 0]))
+
+    columns = source.load_columns(0, 2)
+
+    assert columns["image"].to_list() == [PNG, PNG]
+    assert columns["label"].tolist() == [1, 0]
+    assert columns["filename"].to_list() == [b"b, c.png", b"a.png"]
+
+
+def test_pictures_are_left_to_be_read_one_by_one_where_one_is_missing(listed):
+    assert listed("a.png 0\nnone.png 2\n").load_columns(0, 2) is None
+
+
+def test_a_path_with_nul_is_a_picture_that_is_missing(listed):
+    source = listed("a.png 0\n" * 1 + "b c.png 1\n" + "# " + "x" * 1100 + " 0\nb, c.png\0 2\n")
+
+    with pytest.raises(SourceError, match="is no file, though line 4"):
+        source.load(3)

@@ -106,3 +106,14 @@ def test_a_million_items_with_keys_of_thirty_bytes_take_less_than_a_hundred_byte
         builder.add(f"n01440764/n01440764_{at:05d}.JPEG", size=at, label=3, split=0)
 
     assert len(pickle.dumps(builder.listing(("train",)))) < 100 * 10_000
+
+
+@given(KEYS.filter(len), st.text(max_size=3))
+def test_many_items_added_at_once_are_those_added_one_by_one(keys, prefix):
+    one, many = ListingBuilder(), ListingBuilder()
+    for at, key in enumerate(keys):
+        one.add(prefix + key, size=at, label=7)
+    many.add_many(prefix, keys[:3], size=np.arange(min(3, len(keys))), label=7)
+    many.add_many(prefix, keys[3:], size=np.arange(3, max(3, len(keys))), label=7)
+
+    assert many.listing().fingerprint() == one.listing().fingerprint()

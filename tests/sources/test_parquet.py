@@ -224,7 +224,6 @@ def test_a_file_that_is_no_parquet_is_refused(make_files, content, reason):
         ({"a": pa.array([None])}, {}, "column 'a' is null, which has no place here"),
         ({"a": [0.5]}, {"label": "a"}, "column 'a' is .*; a class is a name or a whole number"),
         ({"a": [-1]}, {"label": "a"}, "column 'a' holds the class -1"),
-        ({"a": ["x", None]}, {"label": "a"}, "column 'a' has 1 rows without a class"),
     ],
 )
 def test_columns_that_cannot_be_read_are_refused(write, columns, options, reason):
@@ -250,3 +249,13 @@ def test_without_pyarrow_the_error_says_what_to_install(monkeypatch, make_files)
         MissingExtraError, match=r'wellfed.sources.Parquet needs pyarrow: pip install "wellfed\[pyarrow\]"'
     ):
         Parquet(make_files({"x.parquet": b"PAR1"}) / "x.parquet")
+
+
+@pytest.mark.parametrize("values", [["b", None, "a"], [1, None, 0]])
+def test_a_row_without_a_class_fails_by_itself(write, values):
+    source = write({"a": values}, label="a")
+
+    assert source.schema["a"].num_classes == 2
+    assert [source.load(0)["a"], source.load(2)["a"]] == [1, 0]
+    with pytest.raises(SourceError, match="row 1: column 'a' has no value; a class is due"):
+        source.load(1)

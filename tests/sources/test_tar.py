@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from wellfed.datasets import ByteString, ClassLabel, Image, Scalar, Tensor, Text
 from wellfed.errors import SourceError
 from wellfed.sources import Skipped, Tar
+from wellfed.sources.tarheaders import Headers
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"p" * 40
+FORMS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
 ITEMS = {"a.png": PNG, "a.cls": b"1", "b.png": PNG + b"b", "b.cls": b"0\n"}
 
 
@@ -72,7 +74,7 @@ def test_real_photos_come_back_whole(read, corpus):
     assert [item["image"] for item in items(source).values()] == [path.read_bytes() for path in photos]
 
 
-@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("form", FORMS)
 def test_long_and_foreign_names_are_keys_in_every_format_of_tar(read, form):
     long = "d" * 60 + "/" + "e" * 90 if form == tarfile.USTAR_FORMAT else "d" * 300
     source = read(tarred({f"{long}.txt": b"1", "é.txt": b"2"}, form))
@@ -257,6 +259,49 @@ def test_a_damaged_byte_gives_an_error_or_items_and_never_more(tmp_path_factory,
         items(Tar(path))
     except SourceError as error:
         assert "x.tar" in error.path  # noqa: PT017 -- some bytes can change without harm.
+
+
+NAMES = st.text("aé/.\n", min_size=1, max_size=99).map(lambda name: name.strip("/") or "a")
+
+
+@given(st.lists(st.tuples(NAMES, st.binary(max_size=600)), max_size=5), st.sampled_from(FORMS), st.booleans())
+def test_members_are_those_that_tarfile_finds(tmp_path_factory, files, form, with_links):
+    path = tmp_path_factory.mktemp("tar") / "x.tar"
+    with tarfile.open(path, "w", format=form) as tar:
+        for number, (name, content) in enumerate(files):
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime = len(content), number + 0.5  # pax has a header of its own for that.
+            tar.addfile(member, io.BytesIO(content))
+            link = tarfile.TarInfo("link")
+            link.type, link.linkname = tarfile.SYMTYPE, name[:90]
+            if with_links:
+                tar.addfile(link)
+    with tarfile.open(path) as tar:
+        due = [(one.name, one.isreg(), one.offset_data, one.size) for one in tar]
+
+    found = Headers(str(path), memoryview(path.read_bytes()))
+
+    assert [(one.name, one.kind == "file", one.offset, one.size) for one in found] == due
+
+
+def test_many_items_at_once_are_those_one_by_one(make_files):
+    root = make_files({"x.tar": tarred(ITEMS), "y.tar": tarred({"c.png": PNG + b"c", "c.cls": b"1"})})
+    source = Tar(root / "*.tar").part(np.array([2, 0, 1]))
+
+    columns = source.load_columns(0, 3)
+
+    assert columns["image"].to_list() == [source.load(at)["image"] for at in range(3)]
+    assert columns["label"].tolist() == [source.load(at)["label"] for at in range(3)]
+
+
+def test_items_are_left_to_be_read_one_by_one_where_one_is_at_fault(read):
+    assert read({**ITEMS, "c.png": PNG}).load_columns(0, 3) is None
+    assert read({**ITEMS, "a.txt": b"a", "b.txt": b"\xff"}).load_columns(0, 2) is None
+
+
+def test_a_member_without_a_class_fails_when_it_is_loaded(read):
+    with pytest.raises(SourceError, match=r"x.tar/b.cls: is empty; a class is due"):
+        read({**ITEMS, "b.cls": b" \n"}).load(1)
 
 
 def test_a_member_that_is_no_picture_fails_when_it_is_loaded(read):

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import pickle
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from wellfed.datasets import ByteString, ClassLabel, Image, Scalar, Schema, Sequence, Tensor, Text
+from wellfed.datasets import ByteString, ClassLabel, Image, Scalar, Schema, Sequence, Tensor, Text, open_dataset
 from wellfed.errors import SourceError
-from wellfed.example import encode_example
-from wellfed.io import TFRecordWriter
+from wellfed.example import encode_example, encode_sequence_example
+from wellfed.io import TFRecordReader, TFRecordWriter
+from wellfed.packing import pack
 from wellfed.sources import RecordSource, Skipped, TFRecords
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"p" * 40
@@ -170,7 +172,6 @@ BAD = {
     "no TFRecord": ("photos/good/pillow/hopper.jpg", "this is a JPEG picture, not a TFRecord file"),
     "no Examples": ("files/google__grain/morris_sequence_first_5.tfrecord", "record 0: .*; Examples are due"),
     "another proto": ("files/tensorflow__tensorboard/end_to_end.tfevents", "no feature is found; Examples are due"),
-    "sequences": ("files/pytorch__data/sequence_example.tfrecord", "holds SequenceExamples"),
 }
 
 
@@ -212,3 +213,42 @@ def test_a_feature_without_a_kind_is_named(write):
 def test_a_pattern_that_matches_nothing_is_refused_at_once(tmp_path):
     with pytest.raises(SourceError, match=r"no\*.tfrecord: cannot be found"):
         TFRecords(tmp_path / "no*.tfrecord")
+
+
+def test_sequence_examples_are_packed_anew_as_they_are(borrow, tmp_path):
+    source = TFRecords(borrow("files/pytorch__data/sequence_example.tfrecord"))
+    pack(source, tmp_path / "out", name="sequences", shuffle=False)
+
+    dataset = open_dataset(tmp_path / "out")
+    (file,) = dataset.splits["train"].files
+    assert list(TFRecordReader(file)) == [source.record(at) for at in range(4)]
+    assert dataset.schema.records == "SequenceExample"
+    assert dataset.schema["x_byte_seq"] == Sequence(Text())
+    assert dataset.schema.parse(list(TFRecordReader(file)))["x_int_seq"][0].tolist() == [list(range(0, 100, 10))] * 3
+    assert source.load(0)["x_byte_seq"] == [b"test str"] * 3
+
+
+def test_lists_of_different_lengths_in_the_steps_of_a_sequence_are_sequences_of_sequences(tmp_path):
+    with TFRecordWriter(tmp_path / "x.tfrecord") as writer:
+        writer.write(encode_sequence_example({"n": 1}, {"a": [[1, 2], [], [3]], "b": [["x"], ["y"], ["z"]]}))
+        writer.write(encode_sequence_example({"n": 1}, {"a": [], "b": []}))
+
+    schema = TFRecords(tmp_path / "x.tfrecord").schema
+
+    assert dict(schema) == {"n": Scalar(np.int64), "a": Sequence(Sequence(Scalar(np.int64))), "b": Sequence(Text())}
+
+
+def test_many_records_at_once_are_those_one_by_one(write):
+    source = write([{"x": at} for at in range(5)])
+
+    assert source.records(1, 4).to_list() == [source.record(at) for at in (1, 2, 3)]
+
+
+def test_records_are_left_to_be_read_one_by_one_where_one_is_damaged(borrow):
+    path = Path(borrow("derived/flip_rec2_payload.tfrecord"))
+    source = TFRecords(path, types={"x": Scalar()})
+
+    assert source.records(0, 2).to_list() == [source.record(0), source.record(1)]
+    assert source.records(0, 3) is None
+    with pytest.raises(SourceError, match="record 2 at byte"):
+        source.record(2)

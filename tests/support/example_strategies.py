@@ -142,7 +142,7 @@ def specs(draw, kinds):
         if form == "fixed":
             chosen[key] = FixedLenFeature(shape, DTYPES[kind], draw(defaults(kind, shape)))
         elif form == "sequence" and 0 not in shape:
-            pad = draw(st.one_of(st.none(), VALUES[kind]))
+            pad = draw(defaults(kind, ()))
             chosen[key] = FixedLenSequenceFeature(shape, DTYPES[kind], allow_missing=True, default_value=pad)
         else:
             chosen[key] = RaggedFeature(DTYPES[kind]) if form == "ragged" else VarLenFeature(DTYPES[kind])

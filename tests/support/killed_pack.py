@@ -1,11 +1,13 @@
 """Packs in a process that kills itself with SIGKILL at the k-th operation on the packed folder.
 
-    python killed_pack.py OUT K [--overwrite] [--two-workers]
+    python killed_pack.py OUT K [--overwrite] [--two-workers] [--stream]
     python killed_pack.py OUT MARKER --from-worker
+    python killed_pack.py OUT threads|processes --timed
 
 An operation is a file opened for writing, renamed, removed, or a folder made or removed. With K too large the pack
 ends; the exit code is then 0 and the number of operations is printed. With one worker k means the same each time. In
-the second form it is the pack's own worker process that kills it.
+the second form it is the pack's own worker process that kills it. In the third it says when it begins and when it ends,
+and whoever started it kills it.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from wellfed.packing.run import LocalPool
 WATCHED = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree"}
 OPTIONS = {"name": "tiny", "split": {"train": 0.7, "test": 0.3}, "shards": 3, "seed": 4}
 SOURCE = TinySource(60)
+LONG_SOURCE = TinySource(3000)
+LONG_OPTIONS = {**OPTIONS, "shards": 12}
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,12 @@ class Countdown:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+def pack_stream(out: str | os.PathLike[str]) -> None:
+    """Packs an iterable as it comes, into several shards of two splits."""
+    rows = ({"number": number, "text": "a" * (number % 50)} for number in range(60))
+    pack(rows, out, name="s", split={"train": 0.7, "test": 0.3}, shuffle=False, shard_size=1500, workers=1)
+
+
 def main(out: str, argument: str, *flags: str) -> None:
     """Packs until it is killed."""
     if "--from-worker" in flags:
@@ -96,8 +106,21 @@ def main(out: str, argument: str, *flags: str) -> None:
         job = Job.plan(source, PackOptions(name="tiny"))
         pool = LocalPool(1, processes=True)
         Packer(job, out, open_folder(out), on_error="raise", overwrite=False, progress=None).run(pool)
+    if "--timed" in flags:
+        source, options = LONG_SOURCE, PackOptions(**LONG_OPTIONS)  # type: ignore[arg-type]  # They are its fields.
+        print("begin", flush=True)
+        packer = Packer(
+            Job.plan(source, options), out, open_folder(out), on_error="raise", overwrite=False, progress=None
+        )
+        packer.run(LocalPool(2, processes=argument == "processes"))
+        print("end", flush=True)
+        return
     countdown = Countdown(out, int(argument))
     sys.addaudithook(countdown)
+    if "--stream" in flags:
+        pack_stream(out)
+        print(countdown.seen)
+        return
     workers = 2 if "--two-workers" in flags else 1
     pack(SOURCE, out, workers=workers, overwrite="--overwrite" in flags, **OPTIONS)
     print(countdown.seen)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 from checksum import Checksum
-from harness import Figures, Row
+from harness import Figures, Row, Worker
+from rows import all_rows
 
 ROWS = {"x": np.arange(100, dtype=np.int64), "image": np.arange(100 * 13, dtype=np.uint8).reshape(100, 13)}
 
@@ -84,3 +87,29 @@ def test_the_median_of_the_pairs_ratios_counts_and_the_spread_is_kept():
 @pytest.mark.parametrize(("unit", "ratio"), [("records", 2.0), ("s", 0.5), ("MB", 0.5)])
 def test_more_is_better_for_rates_and_less_for_costs(unit, ratio):
     assert Row("row", {}, unit=unit).ratio(ours=4.0, theirs=2.0) == ratio
+
+
+@pytest.mark.parametrize(
+    ("unit", "limit", "figure", "holds"),
+    [("bytes", 500e6, 600e6, True), ("bytes", 500e6, 400e6, False), ("s", 0.05, 0.01, True), ("s", 0.05, 0.06, False)],
+)
+def test_a_row_without_a_peer_has_a_least_rate_or_a_highest_cost(unit, limit, figure, holds):
+    row = Row("row", {"wellfed": None}, unit=unit, limit=limit)
+
+    assert row.is_alone
+    assert row.holds(figure) is holds
+
+
+def test_a_worker_that_fails_is_quoted():
+    failed = pytest.raises(RuntimeError, match=r"exit code 1; it said:\n(.*\n)*StopIteration")
+    with Worker(sys.executable, Row("no such row", {}), "wellfed") as worker, failed:
+        worker.ask("prove")
+
+
+def test_every_row_has_a_name_of_its_own_and_wellfed_s_side():
+    rows = all_rows()
+
+    assert len(rows) > 20
+    assert len({row.name for row in rows}) == len(rows)
+    assert all("wellfed" in row.sides for row in rows)
+    assert all(set(row.due) <= set(row.sides) for row in rows)

@@ -56,27 +56,27 @@ class Loader(ABC, Generic[T]):
     def __iter__(self) -> Iterator[T]:
         """The next epoch; after `load_state_dict`, the rest of the saved one."""
         begin = self._next or self._first()
-        self._here, self._next = begin, {**begin, "epoch": begin["epoch"] + 1, "position": 0}
+        self._here, self._next = begin, _epoch_after(begin)
         feed = self._dataset.epoch(begin["epoch"])
         if feed.state_dict() != begin:
             feed.load_state_dict(begin)
         return self._deliver(feed, begin)
 
     def _deliver(self, feed: DatasetIterator, begin: dict[str, Any]) -> Iterator[T]:
-        moving: deque[T] = deque()
-        position = begin["position"]
+        moving: deque[tuple[T, list[Any]]] = deque()  # With where the feed stands behind each.
         with feed:
             for element in feed:
-                moving.append(self._start(element))
+                moving.append((self._start(element), feed.progress()))
                 if len(moving) > self._ahead:
-                    position += 1
-                    self._here = {**begin, "position": position}
-                    yield self._finish(moving.popleft())
+                    yield self._arrive(begin, *moving.popleft())
             while moving:
-                position += 1
-                self._here = {**begin, "position": position}
-                yield self._finish(moving.popleft())
-        self._here = {**begin, "epoch": begin["epoch"] + 1, "position": 0}
+                yield self._arrive(begin, *moving.popleft())
+        self._here = _epoch_after(begin)
+
+    def _arrive(self, begin: dict[str, Any], element: T, progress: list[Any]) -> T:
+        position, cursor = progress
+        self._here = {**begin, "position": position, "cursor": cursor}
+        return self._finish(element)
 
     def _first(self) -> dict[str, Any]:
         return self._dataset.epoch(0).state_dict()
@@ -102,5 +102,10 @@ class Loader(ABC, Generic[T]):
           StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
             comes from a generator.
         """
-        self._dataset.epoch(0).load_state_dict(saved)
-        self._here = self._next = dict(saved)
+        feed = self._dataset.epoch(0)
+        feed.load_state_dict(saved)
+        self._here = self._next = feed.state_dict()
+
+
+def _epoch_after(state: dict[str, Any]) -> dict[str, Any]:
+    return {**state, "epoch": state["epoch"] + 1, "position": 0, "cursor": None, "consumed": 0}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 FOUND_SOMETHING, COULD_NOT_RUN, OUR_BUG = 1, 2, 101
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it.
+# Controls, line separators, turns of the writing direction, and bytes of names that are no UTF-8.
+_COMMANDS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class LazyGroup(click.Group):
@@ -67,8 +70,8 @@ class App(LazyGroup):
         except BrokenPipeError:  # `wellfed head ... | head -1`
             sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 -- what is left at exit has nowhere to go.
             ctx.exit(0)
-        except (KeyboardInterrupt, click.Abort):
-            click.echo("interrupted", err=True)
+        except (KeyboardInterrupt, click.Abort) as error:
+            click.echo("\n".join(["interrupted", *getattr(error, "__notes__", ())]), err=True)
             ctx.exit(_INTERRUPTED)
         except (WellfedError, OSError) as error:
             self._tell(ctx, error, sentence(error))
@@ -89,7 +92,16 @@ def sentence(error: BaseException) -> str:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:
         text = str(error)
-    return "\n".join([text, *getattr(error, "__notes__", ())])
+    return "\n".join([one_line(text), *getattr(error, "__notes__", ())])
+
+
+def one_line(text: str) -> str:
+    r"""Returns a text as it may go to a terminal: a file's name may hold what breaks the line or commands the terminal.
+
+    >>> one_line("a\nb\x1b[31m")
+    'a\\nb\\x1b[31m'
+    """
+    return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 @click.group(
@@ -102,6 +114,7 @@ def sentence(error: BaseException) -> str:
         "schema": ("wellfed.cli.schema", "Show which features the records hold."),
         "verify": ("wellfed.cli.verify", "Check every record and say where the damage is."),
         "index": ("wellfed.cli.index", "Write the indexes that make records addressable."),
+        "bench": ("wellfed.cli.bench", "Show how fast records are fed, and what limits it."),
     },
 )
 @click.version_option(sys.modules["wellfed"].__version__, message="wellfed %(version)s")

@@ -14,6 +14,8 @@ from wellfed.cli.main import FOUND_SOMETHING
 from wellfed.cli.progress import progress_bar
 from wellfed.cli.sections import SectionedCommand, option
 from wellfed.cli.values import byte_size, counts, picture_size, picture_size_or_side, shares, words
+from wellfed.datasets import Image
+from wellfed.errors import WellfedError
 from wellfed.packing import PackOptions, PictureOptions, dask_executor, pack_with, plan_pack, ray_executor, remake_shard
 
 if TYPE_CHECKING:
@@ -98,7 +100,7 @@ _PICTURES = [
         help="apply turns pictures upright.",
     ),
     _picture("--fields", type=words, metavar="FACT,...", default="", help="Store format, height, width, channels too."),
-    _picture("--check", is_flag=True, help="Decode every picture, and refuse those that cannot be."),
+    _picture("--check", is_flag=True, help="Decode every picture; refuse what the decoder or Pillow cannot open."),
 ]
 _HOW = ("on_error", "overwrite", "workers")
 
@@ -132,7 +134,7 @@ def _run(make_source: Callable[[], Source], out: str, values: dict[str, Any]) ->
     clusters = {name: values.pop(name) for name in ("dask", "ray")}
     dry_run, as_json, only_shard = values.pop("dry_run"), values.pop("as_json"), values.pop("only_shard")
     options = _options(out, values)
-    source = make_source()
+    source = _source(make_source)
     if dry_run:
         render.plan(plan_pack(source, out, options), as_json=as_json)
         return
@@ -142,9 +144,20 @@ def _run(make_source: Callable[[], Source], out: str, values: dict[str, Any]) ->
         return
     with _executor(**clusters) as executor, progress_bar() as progress:
         report = pack_with(source, out, options, executor=executor, progress=progress, **how)
-    render.packed(report, as_json=as_json)
+    holds_pictures = any(isinstance(kind, Image) for kind in source.schema.values())
+    render.packed(report, as_json=as_json, holds_pictures=holds_pictures)
     if report.lost:
         raise SystemExit(FOUND_SOMETHING)
+
+
+def _source(make_source: Callable[[], Source]) -> Source:
+    """Returns the source; what is wrong with its options, not with its files, is a usage error."""
+    try:
+        return make_source()
+    except (ValueError, TypeError) as error:
+        if isinstance(error, WellfedError):
+            raise
+        raise click.UsageError(str(error)) from error
 
 
 def _executor(dask: str | None, ray: str | None) -> AbstractContextManager[Executor | None]:

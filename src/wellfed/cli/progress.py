@@ -36,12 +36,9 @@ def describe(now: Progress) -> str:
     """Returns the text beside the bar.
 
     >>> from wellfed.packing import Progress
-    >>> describe(Progress(500, 1000, 2_000_000, 4_000_000, 1, 3, 2.0, 0))
+    >>> describe(Progress(500, 1000, 2_000_000, 4_000_000, 1, 3, 2.0, 0, 0))
     '500/1,000 items  250 items/s  1.0 MB/s  2 s left'
     """
-    done = now.items - now.resumed_items
-    rate = done / now.seconds if now.seconds else 0.0
-    speed = now.bytes_in / now.seconds / 1e6 if now.seconds else 0.0
-    left = now.seconds_left
-    rest = "" if left is None else f"  {left:.0f} s left"
-    return f"{now.items:,}/{now.total_items:,} items  {rate:,.0f} items/s  {speed:,.1f} MB/s{rest}"
+    rates = f"{now.items_per_second:,.0f} items/s  {now.bytes_per_second / 1e6:,.1f} MB/s"
+    rest = "" if now.seconds_left is None else f"  {now.seconds_left:.0f} s left"
+    return f"{now.items:,}/{now.total_items:,} items  {rates}{rest}"

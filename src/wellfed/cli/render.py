@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from wellfed.cli.main import one_line
+
 if TYPE_CHECKING:
     from wellfed import summary
     from wellfed.datasets import Shard, SkippedItem
+    from wellfed.feed import Profile
     from wellfed.io import RecordIndex
     from wellfed.packing import ExportReport, PackPlan, PackReport
 
 # Names and framing take this much of a record; growth beyond it comes from the content.
 _USUAL_OVERHEAD_BYTES = 256
 _SHOWN_SKIPPED = 20
+_WIDTH = 132  # Of a table in a file or a pipe.
 
 
 def json_line(value: Any) -> None:
@@ -26,7 +32,7 @@ def json_line(value: Any) -> None:
     click.echo(json.dumps(plain, default=_plain))
 
 
-def packed(report: PackReport, *, as_json: bool) -> None:
+def packed(report: PackReport, *, as_json: bool, holds_pictures: bool) -> None:
     """Prints what a pack did, and warns where the shards are much larger than what they were made of."""
     if as_json:
         json_line(asdict(report) | {"ratio": round(report.ratio, 4)})
@@ -41,11 +47,9 @@ def packed(report: PackReport, *, as_json: bool) -> None:
         skipped(report.skipped)
     grown = report.bytes_out - report.bytes_in
     if report.ratio > 1.1 and grown > _USUAL_OVERHEAD_BYTES * sum(report.records.values()):
-        click.echo(
-            f"warning: the shards are {report.ratio:.1f} times as large as the input. --encoding keep stores pictures "
-            "as they came; --encoding jpeg or png makes pixels smaller",
-            err=True,
-        )
+        hint = ". --encoding keep stores pictures as they came; --encoding jpeg or png makes pixels smaller"
+        grown_by = f"warning: the shards are {report.ratio:.1f} times as large as the input"
+        click.echo(grown_by + (hint if holds_pictures else ""), err=True)
 
 
 def remade(shard: Shard, *, as_json: bool) -> None:
@@ -88,7 +92,7 @@ def plan(found: PackPlan, *, as_json: bool) -> None:
         if split.classes:
             shown = [f"{label} {count:,}" for label, count in list(split.classes.items())[:_SHOWN_SKIPPED]]
             more = len(split.classes) - len(shown)
-            click.echo(f"    {', '.join(shown)}" + (f", {more} more classes" if more else ""))
+            click.echo(f"    {one_line(', '.join(shown))}" + (f", {more} more classes" if more else ""))
     features(found.schema.to_json())
     skipped(found.skipped)
 
@@ -176,6 +180,20 @@ def indexed(path: str, index: RecordIndex, *, as_json: bool) -> None:
         click.echo(f"{path}  {len(index):,} records")
 
 
+def profiled(found: Profile, *, as_json: bool) -> None:
+    """Prints where the time of a feed went, and one sentence of what that means."""
+    if as_json:
+        click.echo(found.to_json())
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only this answer is a table of rich's.
+
+    text = io.StringIO()
+    console = Console(file=text, width=None if sys.stdout.isatty() else _WIDTH)
+    console.print(found.table())
+    click.echo(text.getvalue(), nl=False)
+    click.echo(str(found))
+
+
 def features(schema: Mapping[str, Any]) -> None:
     """Prints a schema, a line a feature."""
     _table((name, feature(kind)) for name, kind in schema.items())
@@ -203,7 +221,7 @@ def skipped(items: Iterable[SkippedItem]) -> None:
         return
     click.echo(f"skipped {len(every):,}:")
     for item in every[:_SHOWN_SKIPPED]:
-        click.echo(f"  {item.item}: {item.reason}")
+        click.echo(f"  {one_line(item.item)}: {one_line(item.reason)}")
     if len(every) > _SHOWN_SKIPPED:
         click.echo(f"  and {len(every) - _SHOWN_SKIPPED:,} more; --json lists all")
 
@@ -225,7 +243,7 @@ def _shards(count: int) -> str:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> None:
-    every = list(rows)
+    every = [(one_line(name), one_line(text)) for name, text in rows]
     width = max((len(name) for name, _ in every), default=0)
     for name, text in every:
         click.echo(f"  {name:<{width}}  {text}")

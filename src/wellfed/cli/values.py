@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import click
 
@@ -80,16 +81,37 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def binary_field(text: str) -> tuple[str, str, tuple[int, ...]]:
-    """Returns a field's name, dtype and shape.
+class Field(NamedTuple):
+    """A field of a record of fixed length; `dtype` is "" where the name alone was given."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+def binary_field(text: str) -> Field:
+    """Returns a field of a record of fixed length.
 
     >>> binary_field("image:uint8:3x32x32"), binary_field("label:uint8")
-    (('image', 'uint8', (3, 32, 32)), ('label', 'uint8', ()))
+    (Field(name='image', dtype='uint8', shape=(3, 32, 32)), Field(name='label', dtype='uint8', shape=()))
     """
-    match = re.fullmatch(r"([^:]+):([^:]+)(?::(\d+(?:x\d+)*))?", text)
-    if not match:
+    name, *more = text.split(":")
+    if not name or len(more) > 2 or "" in more:
         raise click.BadParameter(f"expected NAME:DTYPE or NAME:DTYPE:SHAPE such as image:uint8:3x32x32, got {text!r}")
-    return match[1], match[2], tuple(int(size) for size in match[3].split("x")) if match[3] else ()
+    return Field(name, more[0] if more else "", shape(more[1]) if len(more) == 2 else ())
+
+
+def shape(text: str) -> tuple[int, ...]:
+    """Returns the shape of an array.
+
+    >>> shape("3x32x32"), shape("()")
+    ((3, 32, 32), ())
+    """
+    if text == "()":
+        return ()
+    if not re.fullmatch(r"\d+(x\d+)*", text):
+        raise click.BadParameter(f"expected a shape such as 3x32x32, or () for a single number, got {text!r}")
+    return tuple(int(size) for size in text.split("x"))
 
 
 def named_file(text: str) -> tuple[str, str]:

@@ -153,14 +153,26 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
 
     @staticmethod
     def sample_from_datasets(
-        datasets: Sequence[Dataset], weights: Any = None, seed: int | None = None, stop_on_empty_dataset: bool = False
+        datasets: Sequence[Dataset],
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
     ) -> Dataset:
-        """Gives elements of several data sets in turn, by their weights. See `wellfed.feed.Dataset.mix`."""
-        del seed
-        first, *others = datasets
+        """Gives elements of several data sets, drawn by their weights. See `wellfed.feed.sample_from_datasets`."""
+        seed = get_default_graph().op_seed(None if seed is None else int(plain(seed)))
         shares = None if weights is None else [float(weight) for weight in np.asarray(plain(weights)).tolist()]
-        stop = "first" if stop_on_empty_dataset else "last"
-        return first.over(first.behind.mix(*(dataset.behind for dataset in others), weights=shares, stop=stop))
+        behind = [dataset.behind for dataset in datasets]
+        again = bool(rerandomize_each_iteration)
+        return datasets[0].over(feed.sample_from_datasets(behind, shares, seed, stop_on_empty_dataset, again))
+
+    @staticmethod
+    def choose_from_datasets(
+        datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
+    ) -> Dataset:
+        """Gives elements of several data sets; another one names which. See `wellfed.feed.choose_from_datasets`."""
+        behind = [dataset.behind for dataset in datasets]
+        return datasets[0].over(feed.choose_from_datasets(behind, choice_dataset.behind, stop_on_empty_dataset))
 
     # --- Verbs -------------------------------------------------------------------------------------
 
@@ -268,17 +280,10 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return self.over(self.behind.prefetch(None if size == AUTOTUNE else size))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """Keeps the elements in memory once they were all made.
-
-        Raises:
-          NotImplementedError: A file is named.
-        """
+        """Keeps the elements once they were all made: in memory, or in a file. See `wellfed.feed.Dataset.cache`."""
         del name
-        if plain(filename):
-            raise NotImplementedError(
-                "tf.data's cache(filename) is not kept here: `wellfed pack` stores a data set once"
-            )
-        return self.over(self.behind.cache())
+        path = plain(filename)
+        return self.over(self.behind.cache(path.decode() if isinstance(path, bytes) else path))
 
     def apply(self, transformation_func: Callable[[Dataset], Any]) -> Any:
         """Gives what a function makes of this data set."""

@@ -47,6 +47,16 @@ def sample_from_datasets(datasets: Sequence[Dataset], weights: Any = None, seed:
     return Dataset.sample_from_datasets(datasets, weights, seed)
 
 
+def choose_from_datasets(datasets: Sequence[Dataset], choice_dataset: Dataset) -> Dataset:
+    """Gives elements of several data sets; another one names which."""
+    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False)
+
+
+def ignore_errors(log_warning: bool = False) -> Callable[[Dataset], Dataset]:
+    """Gives the function that leaves out elements that cannot be made, for `apply`."""
+    return lambda dataset: dataset.ignore_errors(log_warning)
+
+
 def cardinality(dataset: Dataset) -> Any:
     """Gives the number of elements, or `INFINITE_CARDINALITY` or `UNKNOWN_CARDINALITY`."""
     return dataset.cardinality()
@@ -61,6 +71,8 @@ __all__ = [
     "Dataset",
     "OptimizationOptions",
     "cardinality",
+    "choose_from_datasets",
+    "ignore_errors",
     "map_and_batch",
     "parallel_interleave",
     "sample_from_datasets",

@@ -8,8 +8,9 @@ import numpy as np
 
 from wellfed.compat.dataset_files import interleaved
 from wellfed.compat.deferred.eager import as_value, eager, map_tree, plain
-from wellfed.compat.elements import mapped, shape_tree
+from wellfed.compat.elements import mapped, shape_tree, spec_of_rows
 from wellfed.compat.tracing import TensorSpec, as_row, call
+from wellfed.feed import from_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,13 +68,37 @@ class SequentialVerbs:
                 return self.made(known, TensorSpec([], "string"))
         return self.made(self.behind.interleave(lambda element: _inner(map_func, element), cycle, block))
 
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
+        """Gives the elements without those that cannot be made. See `wellfed.feed.Dataset.ignore_errors`."""
+        del name
+        return self.over(self.behind.ignore_errors(log_warning))
+
+    def ragged_batch(
+        self, batch_size: Any, drop_remainder: bool = False, row_splits_dtype: Any = None, name: str | None = None
+    ) -> Dataset:
+        """Makes one element of `batch_size` neighbours, with rows as long as they are."""
+        del row_splits_dtype, name
+        return self.made(self.behind.ragged_batch(int(plain(batch_size)), bool(plain(drop_remainder))), batched=True)
+
+    def window(
+        self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False, name: str | None = None
+    ) -> Dataset:
+        """Gives data sets of `size` neighbours; of elements with parts, a data set for each part."""
+        del name
+        step = None if shift is None else int(plain(shift))
+        windows = self.behind.window(int(plain(size)), step, int(plain(stride)), bool(plain(drop_remainder)))
+        return self.made(windows.map(lambda columns: map_tree(self._of_column, columns)))
+
+    def _of_column(self, column: Any) -> Dataset:
+        return self.made(from_arrays(column), spec_of_rows(column))
+
     def unbatch(self, name: str | None = None) -> Dataset:
         """Gives the rows of the elements."""
         del name
         return self.made(self.behind.unbatch(), mapped(self.known_spec, lambda s: TensorSpec(s.shape[1:], s.dtype)))
 
     def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
-        """Gives batches of another size."""
+        """Gives batches of another size, cut by columns."""
         return self.unbatch().batch(batch_size, drop_remainder, name=name)
 
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:

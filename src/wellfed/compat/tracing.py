@@ -230,6 +230,8 @@ def as_row(leaf: Any) -> Any:
     """Gives a value of the feed as NumPy has it: strings as `bytes`, or as an array of them."""
     if isinstance(leaf, Bytes):
         return leaf.to_object_array()
+    if hasattr(leaf, "as_numpy_iterator"):  # A window, which is a data set.
+        return leaf
     return leaf if isinstance(leaf, np.ndarray | np.generic | bytes | Ragged) else as_value(leaf)
 
 

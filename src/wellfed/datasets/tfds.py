@@ -12,7 +12,7 @@ Source: tensorflow_datasets/core/proto/{dataset_info,feature}.proto, core/featur
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from wellfed.datasets.feature_types import ByteString, ClassLabel, FeatureType, Image, Scalar, Text
@@ -56,8 +56,18 @@ def tfds_files(manifest: Manifest) -> dict[str, bytes]:
         while isinstance(kind, Sequence):
             kind = kind.feature  # noqa: PLW2901 -- the names belong to what is inside.
         if isinstance(kind, ClassLabel) and kind.names:
-            files[name.replace("/", "-") + _NAMES_FILE] = "".join(f"{label}\n" for label in kind.names).encode()
+            files[name.replace("/", "-") + _NAMES_FILE] = _names_content(kind.names)
     return files
+
+
+def _names_content(names: Iterable[str]) -> bytes:
+    """Returns a file of one name a line; a line end within a name, as folders' names may hold, is escaped."""
+    return "".join(name.replace("\n", r"\n").replace("\r", r"\r") + "\n" for name in names).encode()
+
+
+def _read_names(content: bytes) -> tuple[str, ...]:
+    """Returns the names as TensorFlow Datasets reads them."""
+    return tuple(line.strip() for line in content.decode().split("\n") if line.strip())
 
 
 def _dataset_info(manifest: Manifest) -> dict[str, Any]:
@@ -223,7 +233,7 @@ def _from_tfds(name: str, node: Mapping[str, Any], folder: Folder) -> FeatureTyp
     if "classLabel" in node:
         names = folder.read(name.replace("/", "-") + _NAMES_FILE)
         count = int(node["classLabel"].get("numClasses", 0))
-        return ClassLabel(tuple((names or b"").decode().splitlines()), 0 if names else count)
+        return ClassLabel(_read_names(names or b""), 0 if names else count)
     if "text" in node:
         return Text()
     for key in ("tensor", "boundingBox"):

@@ -12,6 +12,7 @@ from wellfed.example.features import (
     FeatureSpec,
     FixedLenFeature,
     FixedLenSequenceFeature,
+    PresentFeature,
     RaggedFeature,
     RawFeature,
     SparseFeature,
@@ -23,10 +24,12 @@ from wellfed.example.parse import FeatureParser, RecordBatch, compile_features, 
 from wellfed.example.scan import FeatureFacts, InferredSpec, Scan, infer_spec, scan_features
 from wellfed.example.sequence import (
     SequenceFeatureParser,
+    SequenceFeatures,
     compile_sequence_features,
     parse_sequence_example,
     parse_single_sequence_example,
 )
+from wellfed.example.versions import VersionedFeatures, VersionedParser
 
 __all__ = [
     "Bytes",
@@ -45,6 +48,7 @@ __all__ = [
     "FloatList",
     "InferredSpec",
     "Int64List",
+    "PresentFeature",
     "Ragged",
     "RaggedFeature",
     "RawFeature",
@@ -52,9 +56,12 @@ __all__ = [
     "Scan",
     "SequenceExample",
     "SequenceFeatureParser",
+    "SequenceFeatures",
     "Sparse",
     "SparseFeature",
     "VarLenFeature",
+    "VersionedFeatures",
+    "VersionedParser",
     "compile_features",
     "compile_sequence_features",
     "concat_columns",

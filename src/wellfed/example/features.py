@@ -6,6 +6,7 @@
     FixedLenSequenceFeature(shape, dtype)  any number of items of one shape a row -> array (B, longest, *shape)
     RaggedFeature(dtype, partitions=...)   rows of rows                           -> Ragged, nested
     SparseFeature(index_key, value_key)    values with their indices              -> Sparse
+    PresentFeature(key)                    whether the example has another one    -> bool (B,)
 
 A dtype is `np.int64`, `np.float32`, or `bytes` (TensorFlow's `tf.string`; `str` and "string" mean the same).
 """
@@ -243,8 +244,35 @@ class SparseFeature:
         _set(self, dtype=_as_dtype(self.dtype), index_key=keys, size=sizes)
 
 
+@dataclass(frozen=True, slots=True)
+class PresentFeature:
+    """Whether each example has the feature `key`: the mask of an optional feature. Parsed into a bool array `(B,)`.
+
+    wellfed's own. An empty list is there; an absent key, or one whose kind is unset, is not.
+
+    Attributes:
+      key: A feature that the same mapping reads by itself alone, such as a FixedLenFeature with a default or a
+        VarLenFeature.
+
+    Example:
+      >>> import numpy as np
+      >>> from wellfed.example import encode_example, parse_example
+      >>> features = {"x": FixedLenFeature([], np.float32, default_value=0), "has_x": PresentFeature("x")}
+      >>> parse_example([encode_example({"x": 1.5}), encode_example({"y": 2})], features)["has_x"].tolist()
+      [True, False]
+    """
+
+    key: str
+
+
 FeatureSpec: TypeAlias = (
-    FixedLenFeature | RawFeature | VarLenFeature | FixedLenSequenceFeature | RaggedFeature | SparseFeature
+    FixedLenFeature
+    | RawFeature
+    | VarLenFeature
+    | FixedLenSequenceFeature
+    | RaggedFeature
+    | SparseFeature
+    | PresentFeature
 )
 
 

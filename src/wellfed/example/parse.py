@@ -8,6 +8,7 @@ A parser is compiled once per set of features and kept; each call is one native 
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -17,13 +18,14 @@ from wellfed import _native
 from wellfed.columns import Bytes, Column, Sparse
 from wellfed.errors import ExampleError, MalformedExampleError
 from wellfed.example.assemble import Slot, assemble, slots_of
-from wellfed.example.features import FeatureSpec, FixedLenSequenceFeature
+from wellfed.example.features import FeatureSpec, FixedLenSequenceFeature, PresentFeature
 
 RecordBatch: TypeAlias = Bytes | Sequence[bytes]
 Failure: TypeAlias = tuple[int, int, int, int, int, int]
 
 _MALFORMED = 1  # The kernel's ParseStatus.
 _NO_DATA = np.empty(0, np.uint8)
+_REPEATED = "{} of {} examples hold a feature more than once: the last one counts; scan_features says which"
 
 
 def native_call(native: Any, serialized: RecordBatch, *memory: Any) -> tuple[Any, Any, np.ndarray[Any, Any]]:
@@ -57,11 +59,13 @@ class FeatureParser:
     def __init__(self, features: Mapping[str, FeatureSpec]) -> None:
         if not features:
             raise ValueError("features must name at least one feature, got none")
-        self.features = dict(features)
+        self.features = features = dict(features)
         numbers: dict[str, int] = {}
         slots: list[Slot] = []
         self._slots_of: dict[str, list[int]] = {}
         for name, feature in self.features.items():
+            if isinstance(feature, PresentFeature):
+                continue
             if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
                 raise ValueError(f'feature "{name}": a FixedLenSequenceFeature of an Example needs allow_missing=True')
             for slot in slots_of(name, feature):
@@ -73,6 +77,10 @@ class FeatureParser:
                         f'feature "{name}": key "{slot.key}" is read in two ways, as {slots[number]} and as {slot}'
                     )
                 self._slots_of.setdefault(name, []).append(number)
+        self._masks = {name: feature.key for name, feature in features.items() if isinstance(feature, PresentFeature)}
+        for name, key in self._masks.items():
+            if len(self._slots_of.get(key, [])) != 1:
+                raise ValueError(f'feature "{name}": PresentFeature needs "{key}" in the same mapping, read by itself')
         self.slots: tuple[Slot, ...] = tuple(slots)
         self.native = _native.ExampleParser([slot.spec() for slot in slots])
 
@@ -101,11 +109,19 @@ class FeatureParser:
         rows = len(serialized)
         dense = self._memory(rows, out or {})
         memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
-        marks = self._marks(rows, present or {})
+        present = dict(present or {})
+        masks = {key: present.setdefault(key, np.empty(rows, np.bool_)) for key in self._masks.values()}
+        marks = self._marks(rows, present)
+        before = self.native.repeated
         raw, failure, data = native_call(self.native, serialized, memory, marks)
         if failure is not None:
             raise self.error(failure)
-        return self.columns(raw, dense, rows, data)
+        if self.native.repeated != before:
+            warnings.warn(_REPEATED.format(self.native.repeated - before, rows), stacklevel=3)
+        columns = self.columns(raw, dense, rows, data)
+        if not masks:
+            return columns
+        return {name: masks[self._masks[name]] if name in self._masks else columns[name] for name in self.features}
 
     def columns(
         self,
@@ -114,7 +130,7 @@ class FeatureParser:
         rows: int,
         data: np.ndarray[Any, Any] = _NO_DATA,
     ) -> dict[str, Any]:
-        """The features' columns from the native parser's.
+        """The features' columns from the native parser's; none for a PresentFeature.
 
         Args:
           raw: What the native call returned: an entry per slot.
@@ -131,6 +147,7 @@ class FeatureParser:
         return {
             name: assemble(name, feature, [parts[number] for number in self._slots_of[name]])
             for name, feature in self.features.items()
+            if name not in self._masks
         }
 
     def error(self, failure: Failure, path: str = "", record_index: int = -1) -> ExampleError:
@@ -211,6 +228,7 @@ def parse_example(serialized: RecordBatch, features: Mapping[str, FeatureSpec]) 
         FixedLenSequenceFeature: array of shape `(B, longest, *shape)`, padded on the right.
         RaggedFeature: `Ragged` of B rows, nested once more for each partition.
         SparseFeature: `Sparse` of shape `(B, *size)`.
+        PresentFeature: bool array `(B,)`.
       Arrays are writable and nobody else's. `Bytes` lie in the buffer of `serialized` where that is `Bytes`, and keep
       it alive; otherwise they are copies.
 
@@ -220,6 +238,10 @@ def parse_example(serialized: RecordBatch, features: Mapping[str, FeatureSpec]) 
       FeatureLengthError: An example holds another number of values (or bytes) than the spec's shape.
       MalformedExampleError: The bytes are no Example; `reason` has the offset from the proto's start.
       ValueError: The features cannot be compiled.
+
+    Warns:
+      UserWarning: Examples hold a feature of the specification more than once: two entries of one key, or Examples
+        put end to end. What stands before the last is lost.
 
     Differs from tf.io.parse_example:
       VarLenFeature gives `Ragged`, not a SparseTensor. Chunks of a list are joined, as protobuf does. All differences

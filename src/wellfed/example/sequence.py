@@ -11,6 +11,7 @@ A feature list is a sequence of steps, each with values of its own:
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -64,6 +65,31 @@ def _spec(slot: Slot, optional: bool) -> tuple[Any, ...]:
     return key, kind, layout, count, [b""] * count if strings else bytes(count * np.dtype(slot.dtype).itemsize)
 
 
+@dataclass(frozen=True, slots=True)
+class SequenceFeatures:
+    """What SequenceExamples are parsed into: one thing where the two mappings go together, as in a feed.
+
+    Attributes:
+      context_features: As in `parse_sequence_example`.
+      sequence_features: As in `parse_sequence_example`.
+
+    Raises:
+      ValueError: As in `parse_sequence_example`.
+    """
+
+    context_features: Mapping[str, Any] = field(default_factory=dict)
+    sequence_features: Mapping[str, SequenceSpec] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "context_features", dict(self.context_features))
+        object.__setattr__(self, "sequence_features", dict(self.sequence_features))
+        self.compile()
+
+    def compile(self) -> SequenceFeatureParser:
+        """The parser of these features."""
+        return compile_sequence_features(self.context_features, self.sequence_features)
+
+
 class SequenceFeatureParser:
     """Features of SequenceExamples compiled for parsing; made by `compile_sequence_features`. Immutable.
 
@@ -88,8 +114,16 @@ class SequenceFeatureParser:
     def __reduce__(self) -> tuple[Any, ...]:
         return (compile_sequence_features, (self.context.features if self.context else {}, self.features))
 
-    def parse(self, serialized: RecordBatch) -> Parsed:
-        """Parses B SequenceExamples; as `parse_sequence_example`."""
+    def parse(self, serialized: RecordBatch, *, pad: bool = True) -> Parsed:
+        """Parses B SequenceExamples.
+
+        Args:
+          serialized: As in `parse_sequence_example`.
+          pad: False: what would be padded is `Ragged`, with a row a step.
+
+        Returns, Raises:
+          As in `parse_sequence_example`.
+        """
         context = self.context.parse(serialized) if self.context else {}
         raw, failure, data = native_call(self._native, serialized)
         if failure is not None:
@@ -98,7 +132,7 @@ class SequenceFeatureParser:
         columns, lengths = {}, {}
         for name, feature in self.features.items():
             if isinstance(feature, (FixedLenSequenceFeature, RawFeature)):
-                columns[name] = steps[name].to_padded()
+                columns[name] = steps[name].to_padded() if pad else steps[name]
                 lengths[name] = steps[name].lengths
             else:
                 columns[name] = _rows(name, feature, steps)

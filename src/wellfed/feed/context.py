@@ -19,12 +19,18 @@ class RunContext:
       epoch: 0-based.
       rank: 0-based number of this process among `world_size`.
       world_size: How many processes share the data set.
+      ignoring: Whether elements that cannot be made are left out: below `ignore_errors`.
+      warning: Whether each of them is logged.
+      consumed: How many elements of the order that the last shard shares were taken before, by any process.
     """
 
     seed: int
     epoch: int = 0
     rank: int = 0
     world_size: int = 1
+    ignoring: bool = False
+    warning: bool = False
+    consumed: int = 0
 
     def __post_init__(self) -> None:
         if self.epoch < 0:
@@ -35,6 +41,10 @@ class RunContext:
     def at(self, epoch: int) -> RunContext:
         """The same run in another epoch."""
         return replace(self, epoch=epoch)
+
+    def without_errors(self, warning: bool) -> RunContext:
+        """The same run for what stands below `ignore_errors`."""
+        return replace(self, ignoring=True, warning=warning or self.warning)
 
 
 def draw_seed() -> int:

@@ -4,10 +4,13 @@
     work      it makes the unit                                  side by side, without the GIL where work is native
     take      the consumer gets the units                        in the order of claims
 
-At most `window` units are claimed and not yet taken: a thread needs a token to claim one, and taking one gives a token
-back. The engine owns its threads: `close` ends and joins them, and it is called when the iterator that holds the engine
-dies, at the latest when the interpreter exits. That can happen inside any allocation of any thread, so nothing here
-that `close` needs is guarded by a lock: `queue.SimpleQueue.put` may interrupt itself.
+Only so many units are claimed and not yet taken: a thread needs a token to claim one, and taking one gives a token
+back, or two, or none (`wellfed.feed.tuning`). A consumer that waits for long says what all threads do
+(`wellfed.feed.watch`).
+
+The engine owns its threads: `close` ends and joins them, and it is called when the iterator that holds the engine dies,
+at the latest when the interpreter exits. That can happen inside any allocation of any thread, so nothing here that
+`close` needs is guarded by a lock: `queue.SimpleQueue.put` may interrupt itself.
 """
 
 from __future__ import annotations
@@ -15,12 +18,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from queue import SimpleQueue
-from time import perf_counter
+from queue import Empty, SimpleQueue
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING
 
 from wellfed.errors import WellfedError
-from wellfed.feed.stages import Cancelled
+from wellfed.feed.account import Gauge
+from wellfed.feed.calls import Cancelled
 from wellfed.feed.unit import Unit
+from wellfed.feed.watch import Activity, warn
+
+if TYPE_CHECKING:
+    from wellfed.feed.tuning import Pace
 
 Work = Callable[[int, int], Unit]
 Available = Callable[[int], int]
@@ -57,6 +66,7 @@ class _Result:
 
     number: int
     units: list[Unit] = field(default_factory=list)
+    nbytes: int = 0
     error: BaseException | None = None
 
 
@@ -73,6 +83,10 @@ def _none_available(stop: int) -> int:
     return 0
 
 
+class _FeedThread(threading.Thread):
+    """A thread of an engine, so that others are told from it."""
+
+
 class Engine:
     """Makes units of `work` over positions from `start` on.
 
@@ -81,13 +95,12 @@ class Engine:
       available: How many positions below a stop exist. Called by one thread at a time.
       start: The first position.
       threads: How many threads; at least 1.
-      window: How many units may be claimed and not taken; at least `threads`.
+      pace: How many units may be claimed and not taken, and when the number of threads changes.
       size: How units are sized.
+      stall_seconds: Log who waits for whom once the consumer has waited for so long. [s] None: never.
       at_end: Called once, by the thread that finds nothing left to claim.
       at_close: Called by `close`, before it waits for the threads.
-
-    Attributes:
-      waited_seconds: How long `take` waited for units. [s]
+      gauge: Told what the threads and the consumer wait for.
 
     Thread-safety: `take` belongs to one consumer; `close` may be called from anywhere, more than once.
     """
@@ -99,28 +112,41 @@ class Engine:
         start: int,
         *,
         threads: int,
-        window: int,
+        pace: Pace,
         size: UnitSize,
+        stall_seconds: float | None = None,
         at_end: Callable[[], None] = _nothing,
         at_close: Callable[[], None] = _nothing,
+        gauge: Gauge | None = None,
     ) -> None:
-        self._work, self._available, self._size = work, available, size
+        self._work, self._available, self._size, self._pace = work, available, size, pace
+        self._stall_seconds = stall_seconds
+        self._patience: float | None = None
+        self._was_full = False  # Whether a thread lacked room since the consumer last waited.
+        self._doing: dict[threading.Thread, Activity] = {}
         self._at_end, self._at_close = at_end, at_close
         self.stopped = False
-        self.waited_seconds = 0.0
+        self._waited = 0.0
+        self._gauge = Gauge() if gauge is None else gauge
+        self._gauge.threads, self._gauge.window = threads, pace.ahead.units
         self._claim_lock = threading.Lock()  # Guards the three below.
         self._position, self._claimed, self._ended = start, 0, False
         self._room: SimpleQueue[bool] = SimpleQueue()  # False: end.
         self._made: SimpleQueue[_Result | None] = SimpleQueue()  # None: look again whether anything is still due.
         self._ready: dict[int, _Result] = {}
         self._taken = 0
-        for _ in range(window):
+        for _ in range(pace.ahead.units):
             self._room.put(True)
-        self._threads = [
-            threading.Thread(target=self._run, name=f"wellfed-feed-{number}", daemon=True) for number in range(threads)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._threads: list[threading.Thread] = []
+        self._first_threads = threads  # To start with the first `take`: whoever made the engine can close it by then.
+
+    def _add_thread(self) -> None:
+        name = f"wellfed-feed-{len(self._threads)}"
+        thread = _FeedThread(target=self._run, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+        if self.stopped:  # Meanwhile, by someone who did not know of it.
+            self._room.put(False)
 
     def take(self) -> list[Unit] | None:
         """The next units in order; None after the last.
@@ -128,11 +154,14 @@ class Engine:
         Raises:
           Exception: Whatever the work raised, once all units before it are taken.
         """
+        while self._first_threads and not self.stopped:
+            self._first_threads -= 1
+            self._add_thread()
         result = self._next_result()
         if result is None:
             return None
         if result.error is None:
-            self._advance()
+            self._advance(result.nbytes)
             return result.units
         if result.units:  # The error stays for the next call.
             units, result.units = result.units, []
@@ -141,45 +170,106 @@ class Engine:
         raise result.error
 
     def _next_result(self) -> _Result | None:
+        self._waited = 0.0
+        self._gauge.found(len(self._ready) + self._made.qsize())
         if self._taken not in self._ready:
             began = perf_counter()
             while self._taken not in self._ready:
                 if self.stopped or (self._ended and self._taken >= self._claimed):
                     return None
-                result = self._made.get()
+                result = self._next_made(began)
                 if result is not None:
                     self._ready[result.number] = result
-            self.waited_seconds += perf_counter() - began
+            self._waited = perf_counter() - began
+            self._gauge.waited(began)
         return self._ready[self._taken]
 
-    def _advance(self) -> None:
+    def _next_made(self, began: float) -> _Result | None:
+        """What is put into `_made` next; logs after each doubling of a long wait who waits for whom."""
+        if self._stall_seconds is None:
+            return self._made.get()
+        patience = self._stall_seconds
+        while True:
+            try:
+                return self._made.get(timeout=max(patience - (perf_counter() - began), 0.0))
+            except Empty:
+                warn(perf_counter() - began, self._taken, dict(self._doing))
+                patience *= 2
+
+    def _advance(self, nbytes: int) -> None:
         del self._ready[self._taken]
         self._taken += 1
-        self._room.put(True)
+        tokens, change = self._pace.after_take(nbytes, self._waited, was_full=self._was_full)
+        if self._waited:
+            self._was_full = False
+        for _ in range(tokens):
+            self._room.put(True)
+        self._gauge.window, self._gauge.threads = self._pace.ahead.units, self._gauge.threads + change
+        for _ in range(change):
+            self._add_thread()
+        for _ in range(-change):
+            self._room.put(False)  # One thread ends.
 
-    def close(self) -> None:
-        """Ends the threads and waits for them; units not taken are dropped."""
+    def collected(self) -> None:
+        """Closes, where the iterator that held the engine was collected: in any thread, in the midst of anything.
+
+        A thread of a feed does not wait there: those that it would wait for may need the unit that it is making, as an
+        engine over another one does. They end by themselves.
+        """
+        if isinstance(threading.current_thread(), _FeedThread):
+            self.stop()
+        else:
+            self.close()
+
+    def stop(self) -> None:
+        """Tells the threads to end, and whoever waits in `take`."""
         self.stopped = True
         self._at_close()
-        for _ in self._threads:
+        for _ in list(self._threads):
             self._room.put(False)
         self._made.put(None)
+
+    def close(self, patience: float | None = None) -> None:
+        """Ends the threads and waits for them; units not taken are dropped.
+
+        Args:
+          patience: Wait for this long at most, now and at any later call: a thread that is in a call of a user's
+            function ends after it. [s]
+        """
+        self.stop()
+        if patience is not None:
+            self._patience = patience
         if threading.current_thread() in self._threads:  # Collected there: the others end by themselves.
             return
-        for thread in self._threads:
-            thread.join()
+        deadline = None if self._patience is None else monotonic() + self._patience
+        for thread in list(self._threads):
+            thread.join(None if deadline is None else max(deadline - monotonic(), 0))
         self._ready.clear()
         # What the work holds ends now, not when the engine is collected: a stream has engines of its own below.
         self._work, self._available, self._at_close = _no_work, _none_available, _nothing
 
     def _run(self) -> None:
-        while self._room.get() and not self.stopped:
-            claim = self._claim()
+        thread = threading.current_thread()
+        self._doing[thread] = Activity(-1, "waits for room", monotonic())
+        while self._gauge.wait_for_room(self._enter) and not self.stopped:
+            self._doing[thread] = Activity(-1, "looks for the next elements, or waits for one that does", monotonic())
+            claim = self._gauge.wait_for_input(self._claim)
             if claim is None:
-                return
+                break
             result, start, stop = claim
+            self._doing[thread] = Activity(result.number, f"makes elements {start} to {stop - 1}", monotonic())
+            began = perf_counter()
             self._make(start, stop, result)
+            self._gauge.made(began, stop - start)
             self._made.put(result)
+            self._doing[thread] = Activity(-1, "waits for room", monotonic())
+        del self._doing[thread]
+
+    def _enter(self) -> bool:
+        """Waits for room for a unit; False where the thread has to end."""
+        if self._room.empty():
+            self._was_full = True
+        return self._room.get()
 
     def _claim(self) -> tuple[_Result, int, int] | None:
         """The next range of positions; None where nothing is left to do."""
@@ -207,7 +297,7 @@ class Engine:
     def _end(self, last: _Result | None) -> None:
         self._ended = True
         self._made.put(last)
-        for _ in self._threads:
+        for _ in list(self._threads):
             self._room.put(False)
 
     def _find_stop(self, start: int) -> int:
@@ -237,5 +327,7 @@ class Engine:
             if result.error is None:
                 self._make(middle, stop, result)
         else:
-            self._size.learn(stop - start, unit.nbytes(), perf_counter() - began)
+            nbytes = unit.nbytes()
+            self._size.learn(stop - start, nbytes, perf_counter() - began)
+            result.nbytes += nbytes
             result.units.append(unit)

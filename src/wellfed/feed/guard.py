@@ -1,32 +1,38 @@
-"""Rows that cannot be made: raised, or replaced by others, with each of them counted and named."""
+"""Rows that cannot be made: raised, replaced by others, or left out, with each of them counted and named."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wellfed.errors import ExampleError, ImageError, RecordError, StageError
+from wellfed.errors import ExampleError, ImageError, OpError, RecordError, StageError
 from wellfed.feed.many import Operator, join
 from wellfed.feed.mixing import mix
 from wellfed.feed.order import Positions, length_of
-from wellfed.feed.stats import ReplacedRow
+from wellfed.feed.stats import ReplacedRow, SkippedRow
+from wellfed.feed.unit import Failure, Unit, concat_units
 
 if TYPE_CHECKING:
-    from wellfed.feed.unit import Unit
+    from collections.abc import Callable, Iterable, Iterator
 
-ROW_ERRORS = (RecordError, ExampleError, ImageError, StageError)
+    from wellfed.feed.pipeline import Pipeline
+
+ROW_ERRORS = (RecordError, ExampleError, ImageError, StageError, OpError)
+_logger = logging.getLogger("wellfed.feed")
 _TRIES = 16  # Draws for one place; with half of all rows bad, one place in 65,536 finds none.
 
 
 class ErrorReport:
-    """The rows that were replaced, up to a limit. Many threads add to it."""
+    """The rows that were replaced or left out, up to a limit. Many threads add to it."""
 
     def __init__(self, max_errors: int | None) -> None:
         self._max_errors = max_errors
         self._lock = threading.Lock()
         self._rows: dict[tuple[int, int], ReplacedRow] = {}
+        self._skipped: list[SkippedRow] = []
 
     def add(self, row: ReplacedRow, error: Exception) -> None:
         """Notes a row.
@@ -36,12 +42,32 @@ class ErrorReport:
         """
         with self._lock:
             self._rows[row.epoch, row.position] = row  # A unit that is made twice counts once.
-            if self._max_errors is not None and len(self._rows) > self._max_errors:
-                error.add_note(f"This is one more than max_errors={self._max_errors} rows that could not be made.")
-                raise error
+            self._check(error)
+
+    def skip(self, row: SkippedRow, error: Exception, warning: bool = False) -> None:
+        """Notes a row that is left out, and logs it where so wanted. Called in the order of the elements.
+
+        Raises:
+          Exception: `error` itself, where that is one more than allowed.
+        """
+        with self._lock:
+            self._skipped.append(row)
+            self._check(error)
+        if warning:
+            _logger.warning("left out: %s: %s", row.where or f"row {row.row}", row.reason)
+
+    def _check(self, error: Exception) -> None:
+        if self._max_errors is not None and len(self._rows) + len(self._skipped) > self._max_errors:
+            error.add_note(f"This is one more than max_errors={self._max_errors} rows that could not be made.")
+            raise error
+
+    def skipped(self) -> tuple[SkippedRow, ...]:
+        """The rows left out so far, in the order of the elements."""
+        with self._lock:
+            return tuple(self._skipped)
 
     def rows(self) -> tuple[ReplacedRow, ...]:
-        """The rows so far, in the order of epochs and positions."""
+        """The rows replaced so far, in the order of epochs and positions."""
         with self._lock:
             return tuple(self._rows[key] for key in sorted(self._rows))
 
@@ -67,6 +93,10 @@ class Guarded:
         which = (np.arange(len(at)) >= half).astype(np.int64)
         return join((self, self), which, at, epochs)
 
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        """See `Operator`."""
+        return self._source.trace(positions)
+
     def _replace(self, positions: Positions, error: Exception) -> Unit:
         at, epoch = int(positions.numbers()[0]), int(positions.epochs()[0])
         length = length_of(self._source, "on_error")
@@ -78,6 +108,66 @@ class Guarded:
             except ROW_ERRORS:
                 continue
         raise error
+
+
+class LeavingOut:
+    """Makes units without the rows that cannot be made; what was left out travels with the unit, for who takes it."""
+
+    def __init__(self, pipeline: Pipeline, epoch: int) -> None:
+        self._pipeline, self._epoch = pipeline, epoch
+
+    def work(self, start: int, stop: int) -> Unit:
+        """The unit of positions [start, stop), with fewer rows where some failed."""
+        parts: list[Unit] = []
+        failures: list[Failure] = []
+        self._make(start, stop, parts, failures)
+        unit = concat_units(parts)
+        unit.failures = tuple(failures)
+        return unit
+
+    def _make(self, start: int, stop: int, parts: list[Unit], failures: list[Failure]) -> None:
+        try:
+            parts.append(self._pipeline.work(start, stop))
+        except ROW_ERRORS as error:
+            if stop - start == 1:
+                source, row = self._pipeline.trace(start)
+                where = _where(error) or self._pipeline.locate(source, row)
+                lost = SkippedRow(start, self._epoch, where, _reason(error), row)
+                failures.append(Failure(sum(map(len, parts)), lost, error))
+                return
+            middle = (start + stop) // 2
+            self._make(start, middle, parts, failures)
+            self._make(middle, stop, parts, failures)
+
+
+def skipped_row(error: Exception, position: int, epoch: int) -> SkippedRow:
+    """What is known of an element that a verb of a stream failed on."""
+    return SkippedRow(position, epoch, _where(error), _reason(error), -1)
+
+
+def stretches(
+    units: Iterable[Unit], position: int, lose: Callable[[SkippedRow, Exception], None]
+) -> Iterator[tuple[int, Unit]]:
+    """Each unit from `position` on, cut where rows were left out, with the position of its first row.
+
+    Raises:
+      Exception: A row's error, in its turn, where it is one more than allowed.
+    """
+    for unit in units:
+        if not unit.failures:
+            yield position, unit
+            position += len(unit)
+            continue
+        start = 0
+        for failure in unit.failures:
+            if failure.at > start:
+                yield position, unit.part(start, failure.at)
+            position += failure.at - start + 1
+            start = failure.at
+            lose(failure.row, failure.error)
+        if start < len(unit):
+            yield position, unit.part(start, len(unit))
+        position += len(unit) - start
 
 
 def _where(error: Exception) -> str:

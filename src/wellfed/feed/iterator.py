@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
+from wellfed.feed.account import Account
+from wellfed.feed.elastic import consumed, last_shard, sharing
+from wellfed.feed.generated import can_go_on
 from wellfed.feed.running import Runner, elements_of
 from wellfed.feed.stats import FeedStats
 from wellfed.feed.tree import Tree
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from wellfed.feed.engine import Engine
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Readers
+
+
+INTERRUPT_PATIENCE = 0.05  # How long threads are waited for after Ctrl-C. [s]
 
 
 @dataclass
@@ -57,6 +63,9 @@ class DatasetIterator(Iterator[Tree]):
       >>> iterator = iter(numbers)
       >>> int(next(iterator)), iterator.state_dict()["position"]
       (0, 1)
+
+    Attributes:
+      account: Where time is counted; may be exchanged before the first element.
     """
 
     def __init__(
@@ -69,11 +78,13 @@ class DatasetIterator(Iterator[Tree]):
     ) -> None:
         self._node, self._readers, self._context, self._options = node, readers, context, options
         self._counter = counter
-        self._position = 0
+        self._position = self._from = 0
+        self._cursor: Any = None  # Where a stream stood at the position from which this iterator began.
         self._engine: Engine | None = None
         self._elements: Iterator[Tree] | None = None
         self._runner: Runner | None = None
-        self._began = 0.0
+        self._began = self._first = self._ended = 0.0
+        self.account = Account()
         self._closed = False
         self._forks = _forks
 
@@ -92,20 +103,25 @@ class DatasetIterator(Iterator[Tree]):
         except StopIteration:
             self.close()
             raise
-        except BaseException:
+        except Exception:
             self.close()
             raise
+        except BaseException:  # Ctrl-C: what a user's function does just then is not waited for.
+            self._close(INTERRUPT_PATIENCE)
+            raise
         self._position += 1
+        if not self._first:
+            self._first = perf_counter() - self._began
         return element
 
     def _start(self) -> Iterator[Tree]:
         if self._closed:
             return iter(())
-        self._began = perf_counter()
-        self._runner = Runner(self._readers.open(), self._options)
-        self._engine = self._runner.start(self._node, self._context, self._position)
-        weakref.finalize(self, self._engine.close)
-        return elements_of(self._engine)
+        self._began, self._from = perf_counter(), self._position
+        self._runner = Runner(self._readers.open(), self._options, self.account)
+        self._engine = self._runner.start(self._node, self._context, self._position, self._cursor)
+        weakref.finalize(self, self._engine.collected)
+        return elements_of(self._engine, self._runner.parts)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this iteration stands: a few integers and fingerprints, ready for JSON.
@@ -114,16 +130,27 @@ class DatasetIterator(Iterator[Tree]):
           A new dict. It counts what was delivered, so restoring it gives the element after the last one that `next`
           returned.
         """
+        rank, world_size = sharing(self._node, self._context)
         return {
             "version": state.VERSION,
             "epoch": self._context.epoch,
             "position": self._position,
+            "cursor": self.cursor(),
             "seed": self._context.seed,
-            "rank": self._context.rank,
-            "world_size": self._context.world_size,
-            "plan": state.fingerprint(self._node),
+            "consumed": self._context.consumed,
+            "rank": rank,
+            "world_size": world_size,
+            "plan": self._plan,
             "files": self._fingerprint,
         }
+
+    def cursor(self) -> Any:
+        """Where the stream stands, as JSON; None for an addressable data set, whose position says it all."""
+        return self._cursor if self._runner is None else self._runner.cursor_at(self._position)
+
+    @cached_property
+    def _plan(self) -> str:
+        return state.fingerprint(self._node)
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -132,19 +159,37 @@ class DatasetIterator(Iterator[Tree]):
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Goes on where a saved state stood, in its epoch; the data set's next epoch is the one after it.
 
+        Where only `map`, `batch`, `padded_batch`, `prefetch` and `with_row_ids` come after the one `shard`, the state
+        of any rank will do, also with another world size: all that the processes took together counts as delivered,
+        and the rest of the order is shared anew. The position then counts from there.
+
         Raises:
           StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
         comes from a generator.
         """
-        state.check(saved, self.state_dict())
-        if any(isinstance(step, plan.Generator) for step in plan.walk(self._node)) and saved["position"]:
+        here = self.state_dict()
+        elastic = last_shard(self._node) is not None
+        state.check(saved, here, elastic=elastic)
+        opaque = any(isinstance(step, plan.Generator) for step in plan.walk(self._node))
+        if opaque and saved["position"] and not can_go_on(saved["cursor"]):
             raise StateError("from_generator cannot go on in the middle: only its maker knows what it yielded before")
         if self._closed:
             raise StateError("this iterator is closed: load the state into a new one, from iter(dataset)")
         self._drop_engine()
-        self._context = replace(self._context, epoch=saved["epoch"], seed=saved["seed"])
-        self._position = saved["position"]
+        before, position = saved["consumed"], saved["position"]
+        if elastic and saved["world_size"] != here["world_size"]:
+            before, position = consumed(self._node, before, saved["world_size"], position), 0
+        self._context = replace(self._context, epoch=saved["epoch"], seed=saved["seed"], consumed=before)
+        self.go_on(position, saved["cursor"])
         self._counter.next = saved["epoch"] + 1
+
+    def progress(self) -> list[Any]:
+        """What `go_on` takes: how many elements were delivered, and where the stream stands behind them."""
+        return [self._position, self.cursor()]
+
+    def go_on(self, position: int, cursor: Any) -> None:
+        """Begins at a position, where the stream stood at `cursor`. REQUIRES: nothing was asked for yet."""
+        self._position, self._cursor = position, cursor
 
     @property
     def epoch(self) -> int:
@@ -156,30 +201,37 @@ class DatasetIterator(Iterator[Tree]):
 
         `str()` of it is one sentence that names what limits.
         """
-        if self._engine is None or self._runner is None:
-            return FeedStats(self._position, 0.0, 0.0)
-        stages = self._runner.pipelines[-1].stages() if self._runner.pipelines else ()
+        if self._runner is None:
+            return FeedStats(0, 0.0, 0.0)
         return FeedStats(
-            self._position,
-            perf_counter() - self._began,
-            self._engine.waited_seconds,
+            self._position - self._from,
+            (self._ended or perf_counter()) - self._began,
+            self.account.waited_seconds(),
             self._options.thread_count(),
-            stages,
+            self.account.stages(),
             self._runner.report.rows(),
+            self._runner.report.skipped(),
+            first_seconds=self._first,
             remote=self._readers.remote_stats(),
         )
 
     def close(self) -> None:
         """Ends the iteration and its threads. Nothing happens the second time."""
+        self._close(None)
+
+    def _close(self, patience: float | None) -> None:
         self._closed = True
+        self._ended = self._ended or perf_counter()
         if self._engine is not None:
-            self._engine.close()
+            self._engine.close(patience)
+        if self._runner is not None:
+            self._runner.release()
         self._elements = iter(())
 
     def _drop_engine(self) -> None:
         if self._engine is not None:
             self._engine.close()
-        self._engine, self._elements = None, None
+        self._engine, self._elements, self._runner = None, None, None
 
     def __enter__(self) -> DatasetIterator:
         return self

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from wellfed.columns import concat_columns
 from wellfed.feed.order import ENDLESS, Countable, Positions, length_of
-from wellfed.feed.tree import map_tree, map_trees
-from wellfed.feed.unit import Unit
+from wellfed.feed.tree import concat_rows, map_tree, map_trees
+from wellfed.feed.unit import Unit, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +30,9 @@ class Operator(Countable, Protocol):
 
     def make(self, positions: Positions) -> Unit:
         """The elements at `positions`, in that order."""
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        """The source and the row that the first of `positions` comes from."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class Zipped:
         if all(unit.splits is None for unit in units):
             return Unit(tuple(unit.as_columns() for unit in units), None, units[0].rows, units[0].source)
         return Unit(None, list(zip(*units, strict=True)), units[0].rows, units[0].source, units[0].splits)
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        return self.sources[0].trace(positions)
 
 
 class Concatenated:
@@ -76,6 +81,12 @@ class Concatenated:
         return found
 
     def make(self, positions: Positions) -> Unit:
+        return join(self._sources, *self._place(positions))
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        return _trace(self._sources, *self._place(positions))
+
+    def _place(self, positions: Positions) -> tuple[NDArray[np.int64], UInt64s, NDArray[np.int64]]:
         at = positions.numbers()
         last = int(at.max()) if len(at) else 0
         known = [0]
@@ -83,7 +94,7 @@ class Concatenated:
             known.append(self._start(len(known)))
         starts = np.array(known, np.uint64)
         which = np.searchsorted(starts, at, side="right") - 1
-        return join(self._sources, which, at - starts[which], positions.epochs())
+        return which, at - starts[which], positions.epochs()
 
 
 class Mixed:
@@ -124,6 +135,12 @@ class Mixed:
         return min(stop, self._measure())
 
     def make(self, positions: Positions) -> Unit:
+        return join(self._sources, *self._place(positions))
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        return _trace(self._sources, *self._place(positions))
+
+    def _place(self, positions: Positions) -> tuple[NDArray[np.int64], UInt64s, NDArray[np.int64]]:
         self._measure()
         at = positions.numbers().astype(np.int64)
         turn, place = np.divmod(at, len(self._pattern))
@@ -132,7 +149,13 @@ class Mixed:
         lengths = np.maximum(np.array(self._lengths, np.int64)[which], 1)
         # Above it there may be many epochs; a source that starts again must not meet an epoch twice.
         epochs = (positions.epochs() << 32) + numbers // lengths if self._stop == "last" else positions.epochs()
-        return join(self._sources, which, (numbers % lengths).astype(np.uint64), epochs)
+        return which, (numbers % lengths).astype(np.uint64), epochs
+
+
+def _trace(
+    sources: Sequence[Operator], which: NDArray[np.int64], at: UInt64s, epochs: NDArray[np.int64]
+) -> tuple[int, int]:
+    return sources[int(which[0])].trace(Positions(at[:1], int(epochs[0])))
 
 
 def join(sources: Sequence[Operator], which: NDArray[np.int64], at: UInt64s, epochs: NDArray[np.int64]) -> Unit:
@@ -151,9 +174,9 @@ def join(sources: Sequence[Operator], which: NDArray[np.int64], at: UInt64s, epo
     order = np.argsort(np.concatenate(places), kind="stable")
     if any(part.splits is not None for part in parts):
         return _join_batches(parts, order)
-    columns = map_trees(concat_columns, [part.as_columns() for part in parts])
+    columns = map_trees(concat_rows, [part.as_columns() for part in parts])
     rows = np.concatenate([part.rows for part in parts])[order]
-    return Unit(map_tree(lambda column: column[order], columns), None, rows, _sources(parts)[order])
+    return Unit(map_tree(lambda column: column[order], columns), None, rows, sources_of(parts)[order])
 
 
 def _join_batches(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
@@ -163,11 +186,7 @@ def _join_batches(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
     sizes = np.diff(ends, prepend=0)
     of_rows = np.concatenate([np.arange(ends[i] - sizes[i], ends[i]) for i in order])
     splits = np.concatenate([[0], np.cumsum(sizes[order])])
-    return Unit(None, [elements[i] for i in order], rows[of_rows], _sources(parts)[of_rows], splits)
-
-
-def _sources(parts: list[Unit]) -> NDArray[np.int64]:
-    return np.concatenate([np.broadcast_to(np.asarray(part.source, np.int64), len(part.rows)) for part in parts])
+    return Unit(None, [elements[i] for i in order], rows[of_rows], sources_of(parts)[of_rows], splits)
 
 
 def _run(rows: UInt64s) -> range | UInt64s:

@@ -42,3 +42,29 @@ class Mix:
     def __post_init__(self) -> None:
         if self.stop not in ("first", "last"):
             raise PlanError("mix", f'stop must be "first" or "last", got {self.stop!r}')
+
+
+@dataclass(frozen=True, slots=True)
+class SampleFromDatasets:
+    """Elements of sources that are drawn one after another.
+
+    Attributes:
+      weights: How likely each source is, at least 0, not all 0.
+      seed: The same seed draws the same.
+      stop_on_empty_dataset: End where a source that was drawn has ended; else go on with the others.
+      rerandomize_each_iteration: Draw anew in each epoch.
+    """
+
+    sources: tuple[Node, ...]
+    weights: tuple[float, ...]
+    seed: int | None = None
+    stop_on_empty_dataset: bool = False
+    rerandomize_each_iteration: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseFromDatasets:
+    """Elements of sources that the first source names by number, from 0 for the second source on."""
+
+    sources: tuple[Node, ...]
+    stop_on_empty_dataset: bool = True

@@ -14,14 +14,14 @@ from wellfed.errors import DatasetError, PlanError
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
 from wellfed.feed.readers import Readers
-from wellfed.feed.transforms import DecodeSchema, picture_decoders
+from wellfed.feed.transforms import DecodeSchema, ParseSchema, picture_decoders
 from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.io import expand_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from wellfed.example import FeatureSpec
+    from wellfed.feed.parsing import Features
     from wellfed.io import RemoteOptions
 
 PathLike = str | os.PathLike[str]
@@ -109,7 +109,7 @@ def list_files(pattern: PathLike | Sequence[PathLike], *, shuffle: bool = False,
 
 def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     filenames: PathLike | Sequence[PathLike],
-    features: Mapping[str, FeatureSpec] | None = None,
+    features: Features | None = None,
     compression_type: str | None = None,
     *,
     on_damage: str = "raise",
@@ -120,8 +120,9 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
 
     Args:
       filenames: A path or pattern, or several. The matches of a pattern are sorted, numbers by value.
-      features: What to parse each record into, such as `{"x": FixedLenFeature([], np.int64)}`: elements are mappings,
-        batches hold one column a feature, and all is parsed by columns. None: elements are the records' bytes.
+      features: What to parse each record into, by columns. None: elements are the records' bytes.
+        A mapping, such as `{"x": FixedLenFeature([], np.int64)}`: elements are mappings, batches hold a column each.
+        `SequenceFeatures`, or `VersionedFeatures`: see `Dataset.parse`.
       compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file. To reach a row, its whole GZIP
         member is inflated; a seekable GZIP has small ones.
       on_damage: "raise", or "skip": damaged records are found by a check of all sums when the files are indexed, and
@@ -150,15 +151,15 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       >>> folder.cleanup()
     """
     files = tuple(expand_patterns(filenames))
-    spec = None if features is None else dict(features)
-    return _over(plan.Records(files, spec, compression_type, on_damage, check_crc, remote))
+    records = _over(plan.Records(files, None, compression_type, on_damage, check_crc, remote))
+    return records if features is None else records.parse(features)
 
 
 def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     path: PathLike | Sequence[PathLike],
     split: str | None = None,
     *,
-    features: Mapping[str, FeatureSpec] | None = None,
+    features: Features | None = None,
     decode: bool = True,
     on_damage: str = "raise",
     check_crc: bool = True,
@@ -169,7 +170,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     Args:
       path: The folder, or its URL; or a file, a pattern, or several, which is `TFRecordDataset(path, features)`.
       split: Which split of a folder's, such as "train"; may be left out where there is only one.
-      features: What to parse instead of the folder's own schema.
+      features: What to parse instead of the folder's own schema; as in `TFRecordDataset`.
       decode: Decode pictures and the like as the schema says. False leaves what is stored, such as encoded pictures.
       on_damage: As in `TFRecordDataset`.
       check_crc: As in `TFRecordDataset`.
@@ -189,7 +190,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
 def _open_folder(
     path: PathLike,
     split: str | None,
-    features: Mapping[str, FeatureSpec] | None,
+    features: Features | None,
     decode: bool,
     **options: Any,
 ) -> Dataset:
@@ -200,13 +201,97 @@ def _open_folder(
         names = ", ".join(map(repr, found.splits))
         asked = "which split?" if split is None else f"there is no split {split!r}."
         raise DatasetError(f"{asked} This data set has {names}", str(path))
-    spec = dict(found.schema.features() if features is None else features)
-    dataset = _over(plan.Records(tuple(found.splits[split].files), spec, found.compression, **options))
-    if features is None and decode:
+    dataset = _over(plan.Records(tuple(found.splits[split].files), None, found.compression, **options))
+    if features is not None:
+        return dataset.parse(features)
+    if found.schema.records == "Example":
+        dataset = dataset.parse(found.schema.features())
+    else:
+        dataset = dataset.map(ParseSchema(found.schema))
+    if decode:
         dataset = dataset.map(DecodeSchema(found.schema))
         for decoder in picture_decoders(found.schema):
             dataset = dataset.map(decoder)
     return dataset
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset],
+    weights: Sequence[float] | None = None,
+    seed: int | None = None,
+    stop_on_empty_dataset: bool = False,
+    rerandomize_each_iteration: bool = False,
+) -> Dataset:
+    """Elements of several data sets: which one gives the next is drawn. Replayable.
+
+    `Dataset.mix` gives exact shares instead of drawn ones, and stays addressable.
+
+    Args:
+      datasets: At least one.
+      weights: How likely each is; they need not sum to 1. Equal where None.
+      seed: The same seed draws the same. None: the run's.
+      stop_on_empty_dataset: End when a data set that was drawn has ended; else the others go on.
+      rerandomize_each_iteration: Draw anew in each epoch.
+
+    Raises:
+      PlanError: There is no data set, or weights are missing, negative or all 0.
+
+    Differs from tf.data:
+      Other numbers are drawn from the same seed. Weights are numbers, not a data set of them.
+
+    Example:
+      >>> from wellfed.feed import range, sample_from_datasets
+      >>> drawn = [int(n) for n in sample_from_datasets([range(3), range(10, 13)], seed=0)]
+      >>> sorted(drawn), [n for n in drawn if n < 10]
+      ([0, 1, 2, 10, 11, 12], [0, 1, 2])
+    """
+    first, *others = _several("sample_from_datasets", datasets)
+    shares = (1.0,) * len(datasets) if weights is None else tuple(float(weight) for weight in weights)
+    if len(shares) != len(datasets) or min(shares) < 0 or not sum(shares) > 0:
+        raise PlanError(
+            "sample_from_datasets", f"{len(datasets)} weights are due, not negative and not all 0; got {shares}"
+        )
+
+    if not others:
+        return first
+
+    def make(sources: tuple[plan.Node, ...]) -> plan.Node:
+        return plan.SampleFromDatasets(sources, shares, seed, stop_on_empty_dataset, rerandomize_each_iteration)
+
+    return first._over(make, others)
+
+
+def choose_from_datasets(
+    datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
+) -> Dataset:
+    """Elements of several data sets: another data set names the one that gives the next. Replayable.
+
+    Args:
+      datasets: At least one.
+      choice_dataset: Whole numbers, from 0 to one less than there are data sets.
+      stop_on_empty_dataset: End when a data set that was named has ended; else it is passed over.
+
+    Raises:
+      PlanError: There is no data set. At iteration: a choice is no such number.
+
+    Example:
+      >>> from wellfed.feed import choose_from_datasets, range
+      >>> choices = range(2).repeat(3)
+      >>> [int(n) for n in choose_from_datasets([range(3), range(10, 13)], choices)]
+      [0, 10, 1, 11, 2, 12]
+    """
+    _several("choose_from_datasets", datasets)
+
+    def make(sources: tuple[plan.Node, ...]) -> plan.Node:
+        return plan.ChooseFromDatasets(sources, stop_on_empty_dataset)
+
+    return choice_dataset._over(make, datasets)
+
+
+def _several(verb: str, datasets: Sequence[Dataset]) -> Sequence[Dataset]:
+    if not datasets:
+        raise PlanError(verb, "at least one data set is due, got none")
+    return datasets
 
 
 def _over(source: plan.Source) -> Dataset:

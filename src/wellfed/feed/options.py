@@ -16,14 +16,17 @@ class FeedOptions:
     Attributes:
       threads: Threads that read, parse and transform; None: one for each core that this process may use.
       ram_budget: Units that are ready or being made hold about this much at most. [bytes]
-      on_error: "raise", or "replace": another row comes in the place of one that cannot be made.
-      max_errors: How many rows may be replaced in one iteration; None: any number.
+      on_error: What becomes of a row that cannot be made. "raise"; "replace": another one comes in its place; "skip":
+        later rows move up.
+      max_errors: How many rows may be replaced or left out in one iteration; None: any number.
+      stall_seconds: Log who waits for whom once the consumer has waited for so long; 0: never. [s]
     """
 
     threads: int | None = None
     ram_budget: int = 256 << 20
     on_error: str = "raise"
     max_errors: int | None = None
+    stall_seconds: float = 60.0
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
@@ -31,8 +34,10 @@ class FeedOptions:
         if self.ram_budget < 1 << 20:
             raise ValueError(f"ram_budget must be at least 1048576 bytes, got {self.ram_budget}")
 
-        if self.on_error not in ("raise", "replace"):
-            raise ValueError(f'on_error must be "raise" or "replace", got {self.on_error!r}')
+        if self.on_error not in ("raise", "replace", "skip"):
+            raise ValueError(f'on_error must be "raise", "replace" or "skip", got {self.on_error!r}')
+        if not self.stall_seconds >= 0:
+            raise ValueError(f"stall_seconds must be at least 0, got {self.stall_seconds}")
         if self.max_errors is not None and self.max_errors < 0:
             raise ValueError(f"max_errors must be at least 0 rows, or None; got {self.max_errors}")
 

@@ -23,6 +23,7 @@ import numpy as np
 from wellfed import _native
 from wellfed.errors import PlanError
 from wellfed.feed import plan
+from wellfed.feed.block_order import BlockOrder
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 
 if TYPE_CHECKING:
@@ -99,12 +100,13 @@ def length_of(order: Countable, verb: str) -> int:
 
 
 class Shuffled:
-    """A keyed bijection over the whole source."""
+    """A keyed bijection over the whole source, or one that keeps blocks of neighbours near each other."""
 
     def __init__(self, source: Countable, node: plan.Shuffle, depth: int, context: RunContext) -> None:
         self._length = length_of(source, "shuffle")
         self._seed = context.seed if node.seed is None else node.seed
         self._depth, self._reshuffle = depth, node.reshuffle_each_iteration
+        self._blocks = None if node.block is None else BlockOrder(self._length, node.block, node.window)
 
     def available(self, stop: int) -> int:
         return min(stop, self._length)
@@ -113,18 +115,24 @@ class Shuffled:
         return mix(self._seed, self._depth, epoch if self._reshuffle else 0)
 
     def resolve(self, positions: Positions) -> Positions:
-        at, epoch, length = positions.at, positions.epoch, self._length
+        at, epoch = positions.at, positions.epoch
         if not len(positions):
             return Positions(np.empty(0, np.uint64), epoch)
         if not isinstance(epoch, np.ndarray):
-            if isinstance(at, range) and at.step == 1:
-                return Positions(_native.permute_range(length, self._key(epoch), at.start, at.stop), epoch)
-            return Positions(_native.permute_apply(length, self._key(epoch), positions.numbers()), epoch)
+            return Positions(self._rows(self._key(epoch), at), epoch)
         rows = positions.numbers().copy()
         for one in np.unique(epoch):
             of_one = epoch == one
-            rows[of_one] = _native.permute_apply(length, self._key(int(one)), rows[of_one])
+            rows[of_one] = self._rows(self._key(int(one)), rows[of_one])
         return Positions(rows, epoch)
+
+    def _rows(self, key: int, at: range | UInt64s) -> UInt64s:
+        if self._blocks is not None:
+            return self._blocks.rows(key, at)
+        if isinstance(at, range) and at.step == 1:
+            return _native.permute_range(self._length, key, at.start, at.stop)
+        numbers = np.arange(at.start, at.stop, at.step, dtype=np.uint64) if isinstance(at, range) else at
+        return _native.permute_apply(self._length, key, numbers)
 
 
 class Sharded:
@@ -134,20 +142,22 @@ class Sharded:
         self._source, self._even = source, node.even
         self._count = context.world_size if node.num_shards is None else node.num_shards
         self._index = context.rank if node.index is None else node.index
+        self._first = context.consumed  # Not 0 only in the middle of an epoch that others began: `feed.elastic`.
 
     def available(self, stop: int) -> int:
         if self._even is None:
-            last = min((stop - 1) * self._count + self._index + 1, ENDLESS)
+            first = self._first + self._index
+            last = min((stop - 1) * self._count + first + 1, ENDLESS)
             found = self._source.available(max(last, 0))
             if found >= ENDLESS:
                 return stop
-            return min(stop, max(0, -(-(found - self._index) // self._count)))
-        length = length_of(self._source, "shard")
+            return min(stop, max(0, -(-(found - first) // self._count)))
+        length = max(length_of(self._source, "shard") - self._first, 0)
         rounded = length // self._count if self._even == "drop" else -(-length // self._count)
         return min(stop, rounded)
 
     def resolve(self, positions: Positions) -> Positions:
-        at, count, index = positions.at, self._count, self._index
+        at, count, index = positions.at, self._count, self._first + self._index
         if self._even == "pad":
             length = length_of(self._source, "shard")
             numbers = positions.numbers() * np.uint64(count) + np.uint64(index)
@@ -270,7 +280,7 @@ class Repeated:
 class Batched:
     """Neighbouring elements become one."""
 
-    def __init__(self, source: Countable, node: plan.Batch | plan.PaddedBatch) -> None:
+    def __init__(self, source: Countable, node: plan.Batches) -> None:
         self._source, self._size, self._drop = source, node.batch_size, node.drop_remainder
 
     def available(self, stop: int) -> int:
@@ -292,6 +302,10 @@ class Batched:
             return splits
         sizes = np.minimum(found - positions.numbers().astype(np.int64) * self._size, self._size)
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+    def first(self, positions: Positions) -> UInt64s:
+        """The position in the source of each batch's first element."""
+        return positions.numbers() * np.uint64(self._size)
 
     def resolve(self, positions: Positions) -> Positions:
         at, size = positions.at, self._size
@@ -323,7 +337,7 @@ def order_of(node: plan.Single, source: Countable, depth: int, context: RunConte
             order = Selected(source, node.rows)
         case plan.Repeat():
             order = Repeated(source, node)
-        case plan.Batch() | plan.PaddedBatch():
+        case plan.Batch() | plan.PaddedBatch() | plan.RaggedBatch():
             order = Batched(source, node)
         case _:
             order = Same(source)

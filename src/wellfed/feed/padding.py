@@ -1,14 +1,17 @@
-"""Rows of different length made one array: what padded_batch does to each batch."""
+"""Rows of different length: made one array by padded_batch, kept as they are by ragged_batch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.errors import PlanError
+from wellfed.feed import plan
+from wellfed.feed.ragged import ragged_of
+from wellfed.feed.tree import dense
 
 if TYPE_CHECKING:
     from wellfed.feed.tree import Tree
@@ -66,3 +69,44 @@ def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, pat
             raise PlanError("padded_batch", f"{path}: a row of shape {row.shape} is longer than {tuple(sizes)}")
         out[(number, *(slice(0, size) for size in row.shape))] = row
     return out
+
+
+def finished(node: plan.Batches, columns: Tree) -> Tree:
+    """The columns of one batch as its node wants them."""
+    if isinstance(node, plan.PaddedBatch):
+        return pad(columns, node.padded_shapes, node.padding_values)
+    if isinstance(node, plan.RaggedBatch):
+        return ragged(columns, node.dense)
+    return dense(columns)
+
+
+def ragged(batch: Tree, known: Collection[str], path: str = "") -> Tree:
+    """The columns of one batch, each whose rows have dimensions as `Ragged` by the first of them.
+
+    Args:
+      batch: A tree of columns of B rows.
+      known: Paths of the columns that stay arrays.
+      path: Where `batch` stands in the element.
+    """
+    if isinstance(batch, Mapping):
+        return {name: ragged(branch, known, f"{path}.{name}" if path else str(name)) for name, branch in batch.items()}
+    if isinstance(batch, tuple):
+        return tuple(ragged(branch, known, f"{path}.{n}" if path else str(n)) for n, branch in enumerate(batch))
+    if path in known:
+        return dense(batch)
+    try:
+        return _ragged_column(batch)
+    except ValueError as error:
+        what = path or "the element"
+        raise PlanError("ragged_batch", f"{what}: rows may differ in their first dimension only: {error}") from error
+
+
+def _ragged_column(column: Any) -> Any:
+    if isinstance(column, Ragged):
+        return Ragged(column.values, column.row_splits)  # Also where a plain batch would pad it.
+    if isinstance(column, np.ndarray) and column.dtype.hasobject and np.ndim(column[0]):
+        return ragged_of(list(column))
+    if len(column.shape) == 1:
+        return dense(column)
+    flat = column.reshape(-1, *column.shape[2:])
+    return Ragged.from_lengths(flat, np.full(len(column), column.shape[1]))

@@ -8,21 +8,22 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
+from wellfed.feed.account import Part
 from wellfed.feed.guard import ErrorReport, Guarded
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
 from wellfed.feed.memory import pool
-from wellfed.feed.order import ENDLESS, Order, Positions, order_of
+from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded, order_of
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
-from wellfed.feed.stats import Meter, since
+from wellfed.feed.workers import Workers
 from wellfed.io import give_up_when
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from wellfed.feed.account import Meter
     from wellfed.feed.context import RunContext
     from wellfed.feed.readers import Reader
-    from wellfed.feed.stats import StageStats
     from wellfed.feed.unit import Unit
 
 
@@ -38,14 +39,15 @@ class _Read:
         return self.reader.count(stop)
 
     def make(self, positions: Positions) -> Unit:
-        began = perf_counter()
-        unit = self.reader.read(positions)
-        self.meter.add(len(positions), since(began))
+        unit = self.meter.run(lambda: self.reader.read(positions))
         return replace(unit, source=self.number) if self.number else unit
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        return self.number, int(positions.numbers()[0])
 
 
 @dataclass(frozen=True)
-class _Through:
+class Through:
     """A verb over one source: positions go down through its order, the unit comes up through its stage."""
 
     node: plan.Single
@@ -55,21 +57,45 @@ class _Through:
     meter: Meter
 
     def available(self, stop: int) -> int:
+        """See `Operator`."""
         return self.order.available(stop)
 
+    def anchor(self, positions: Positions) -> Positions:
+        """Where elements stand in the order that processes share; their own positions where nothing is shared.
+
+        Seeds of elements come from there, so that ranks differ, and a picture does not change with the world size.
+        """
+        if not self._shared:
+            return positions
+        if isinstance(self.order, Batched):
+            positions = Positions(self.order.first(positions), positions.epoch)
+        elif not isinstance(self.order, Same):
+            positions = self.order.resolve(positions)
+        return self.source.anchor(positions) if isinstance(self.source, Through) else positions
+
+    @property
+    def _shared(self) -> bool:
+        return isinstance(self.order, Sharded) or (isinstance(self.source, Through) and self.source._shared)
+
     def make(self, positions: Positions) -> Unit:
+        """See `Operator`."""
         began = perf_counter()
         below = self.order.resolve(positions)
-        resolved = perf_counter()
+        self.meter.took(began)
         unit = self.source.make(below)
-        made = perf_counter()
-        unit = STAGES[type(self.node)](self.node, unit, positions, self.context)
-        self.meter.add(len(positions), resolved - began + since(made))
-        return unit
+        return self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        """See `Operator`."""
+        return self.source.trace(self.order.resolve(positions))
 
 
 class Pipeline:
-    """Elements of a plan in one epoch of one rank. Any thread may make any unit: nothing is kept between two."""
+    """Elements of a plan in one epoch of one rank. Any thread may make any unit: nothing is kept between two.
+
+    Attributes:
+      top: The last node at work.
+    """
 
     def __init__(
         self,
@@ -77,16 +103,17 @@ class Pipeline:
         readers: Mapping[plan.Source, Reader],
         context: RunContext,
         report: ErrorReport | None = None,
+        part: Part | None = None,
     ) -> None:
-        self._context, self._report = context, report
-        self._meters: list[Meter] = []
+        self._context, self._report, self._part = context, report, part or Part()
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0
+        self._workers: list[Workers] = []
         self._cancelled = False
         node = rewrite(node)
         top = self._operator(node)
-        self._top = self._guarded(top) if not self._batches(node) else top
+        self.top = self._guarded(top) if not plan.has_batches(node) else top
 
     def _guarded(self, operator: Operator) -> Operator:
         """The operator with rows that cannot be made replaced, where that is wanted."""
@@ -94,13 +121,9 @@ class Pipeline:
             return operator
         return Guarded(operator, seed_of(self._depth, self._context.seed), self._report)
 
-    @staticmethod
-    def _batches(node: plan.Node) -> bool:
-        return any(isinstance(step, (plan.Batch, plan.PaddedBatch)) for step in plan.walk(node))
-
     def _operator(self, node: plan.Node) -> Operator:
         below = [self._operator(source) for source in plan.below(node)]
-        if isinstance(node, (plan.Batch, plan.PaddedBatch)) and not self._batches(node.source):
+        if isinstance(node, plan.Batches) and not plan.has_batches(node.source):
             below = [self._guarded(below[0])]
         depth = self._depth
         self._depth += 1
@@ -113,23 +136,32 @@ class Pipeline:
                 return Zipped(below)
             case plan.Records() | plan.Arrays() | plan.Range() | plan.Generator():
                 self._readers.append(self._of_source[node])
-                return _Read(self._readers[-1], len(self._readers) - 1, self._meter("read", node))
+                return _Read(self._readers[-1], len(self._readers) - 1, self._part.meter(depth, node))
         if isinstance(node, plan.Sequential):
             raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
         order = order_of(node, below[0], depth, self._context)
-        stage = StageContext(order, seed_of(depth, self._context.seed), self.locate, lambda: self._cancelled, pool())
-        return _Through(node, below[0], order, stage, self._meter("", node))
+        stage = StageContext(
+            order,
+            seed_of(depth, self._context.seed),
+            self.locate,
+            lambda: self._cancelled,
+            pool(),
+            self._workers_of(node),
+        )
+        through = Through(node, below[0], order, stage, self._part.meter(depth, node))
+        stage.anchor = through.anchor
+        return through
 
-    def _meter(self, name: str, node: plan.Node) -> Meter:
-        function = getattr(node, "function", None)
-        called = getattr(function, "__qualname__", type(function).__name__)
-        verb = name or type(node).__name__.lower()
-        self._meters.append(Meter(f"{verb}({called})" if function is not None else verb))
-        return self._meters[-1]
+    def _workers_of(self, node: plan.Node) -> Workers | None:
+        if not isinstance(node, plan.Map) or not node.processes:
+            return None
+        self._workers.append(Workers(node.function, node.processes))
+        return self._workers[-1]
 
-    def stages(self) -> tuple[StageStats, ...]:
-        """What each step took so far, in the order in which rows meet them."""
-        return tuple(meter.stats() for meter in self._meters)
+    @property
+    def epoch(self) -> int:
+        """The epoch that is made."""
+        return self._context.epoch
 
     @property
     def _is_over(self) -> Callable[[], bool]:
@@ -138,21 +170,27 @@ class Pipeline:
         return lambda: (pipeline := itself()) is None or pipeline._cancelled
 
     def cancel(self) -> None:
-        """Gives up units that are being made, at the next call of a user's function."""
+        """Gives up units that are being made, at the next call of a user's function, and ends processes."""
         self._cancelled = True
+        for workers in self._workers:
+            workers.stop()
 
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""
         return self._readers[source].locate(row)
 
+    def trace(self, position: int) -> tuple[int, int]:
+        """The source and row that the element at a position, or the first row of a batch there, comes from."""
+        return self.top.trace(Positions(range(position, position + 1), self._context.epoch))
+
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""
         with give_up_when(self._is_over):
-            return self._top.available(stop)
+            return self.top.available(stop)
 
     def length(self) -> int | None:
         """How many elements there are; None where they never end. Indexes files that are not indexed yet."""
-        length = self._top.available(ENDLESS)
+        length = self.top.available(ENDLESS)
         return None if length >= ENDLESS else length
 
     def settle(self) -> None:
@@ -163,4 +201,4 @@ class Pipeline:
     def work(self, start: int, stop: int) -> Unit:
         """Makes the unit of positions [start, stop)."""
         with give_up_when(self._is_over):
-            return self._top.make(Positions(range(start, stop), self._context.epoch))
+            return self.top.make(Positions(range(start, stop), self._context.epoch))

@@ -5,13 +5,14 @@
       | Select | Sample
       Concatenate | Mix | Zip                          several sources: which one, or all side by side
       Map | Enumerate | RowIds                         one element in, one element out
-      Batch | PaddedBatch                              neighbouring elements become one
+      Batch | PaddedBatch | RaggedBatch                neighbouring elements become one
       Prefetch                                         how far the engine runs ahead
 
     Generator                                          elements of a Python iterable, forward only
       Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
       Unbatch | Scan | Unique | Cache | Window         what came before decides
-      | BufferShuffle | Bucket
+      | BufferShuffle | Bucket | IgnoreErrors
+      SampleFromDatasets | ChooseFromDatasets          several sources: one drawn, or named, at a time
 
 The first group is *addressable*: any element can be made at any time. The second is not: its elements are made one
 after another, and whatever stands over it is too.
@@ -23,17 +24,21 @@ A node holds its `source` or `sources`, so a plan is the last node of a tree. No
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from wellfed.errors import PlanError
-from wellfed.feed.many_nodes import Concatenate, Mix, Zip
+from wellfed.feed.batch_nodes import Batch, Batches, PaddedBatch, RaggedBatch
+from wellfed.feed.choice_nodes import Part, Sample, Select
+from wellfed.feed.many_nodes import ChooseFromDatasets, Concatenate, Mix, SampleFromDatasets, Zip
 from wellfed.feed.sequential_nodes import (
     Bucket,
     BufferShuffle,
     Cache,
     Filter,
     Generator,
+    IgnoreErrors,
     Interleave,
     Scan,
     TakeWhile,
@@ -45,9 +50,6 @@ from wellfed.feed.sequential_nodes import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from wellfed.example import FeatureSpec
     from wellfed.feed.mixing import UInt64s
     from wellfed.io import RemoteOptions
@@ -55,13 +57,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Arrays",
     "Batch",
+    "Batches",
     "Bucket",
     "BufferShuffle",
     "Cache",
+    "ChooseFromDatasets",
     "Concatenate",
     "Enumerate",
     "Filter",
     "Generator",
+    "IgnoreErrors",
     "Interleave",
     "Many",
     "Map",
@@ -70,11 +75,13 @@ __all__ = [
     "PaddedBatch",
     "Part",
     "Prefetch",
+    "RaggedBatch",
     "Range",
     "Records",
     "Repeat",
     "RowIds",
     "Sample",
+    "SampleFromDatasets",
     "Scan",
     "Select",
     "Sequential",
@@ -93,8 +100,12 @@ __all__ = [
     "Window",
     "Zip",
     "below",
+    "has_batches",
     "is_addressable",
     "lost_by",
+    "makes_batches",
+    "most_processes",
+    "name_of",
     "walk",
 ]
 
@@ -155,11 +166,22 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """An exact permutation of the whole source, another in each epoch unless told otherwise."""
+    """A permutation of the whole source, another in each epoch unless told otherwise.
+
+    Attributes:
+      block: None: any order is as likely as any other. Else this many neighbours stay near each other.
+      window: With `block`: how many elements are mixed at a time.
+    """
 
     source: Node
     seed: int | None = None
     reshuffle_each_iteration: bool = True
+    block: int | None = None
+    window: int = 1
+
+    def __post_init__(self) -> None:
+        if self.block is not None and self.block < 1:
+            raise PlanError("shuffle", f"block must be at least 1 element, got {self.block}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,24 +255,13 @@ class Map:
       function: A built-in transform (it has `apply` and works on whole columns), or any function of one element.
       rng: Call the function with a `numpy.random.Generator` as its last argument, made from the run's seed, this node,
         the epoch and the element's position: the same numbers whatever the thread.
+      processes: How many processes call the function; 0: the threads of this one.
     """
 
     source: Node
     function: Callable[..., Any] | Transform
     rng: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """`batch_size` neighbouring elements become one; the last batch may be smaller."""
-
-    source: Node
-    batch_size: int
-    drop_remainder: bool = False
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise PlanError("batch", f"batch_size must be at least 1 element, got {self.batch_size}")
+    processes: int = field(default=0, repr=False)  # No matter of what comes out.
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,63 +274,6 @@ class Prefetch:
     def __post_init__(self) -> None:
         if self.buffer_size is not None and self.buffer_size < 0:
             raise PlanError("prefetch", f"buffer_size must be at least 0 elements, got {self.buffer_size}")
-
-
-@dataclass(frozen=True, slots=True)
-class PaddedBatch:
-    """As Batch, with rows of one batch made equally long.
-
-    Attributes:
-      padded_shapes: A tree of shapes, None where the longest row of the batch decides; None: all decide.
-      padding_values: A tree of scalars, or one for all; None: 0, or b"".
-    """
-
-    source: Node
-    batch_size: int
-    drop_remainder: bool = False
-    padded_shapes: Tree = None
-    padding_values: Tree = None
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise PlanError("padded_batch", f"batch_size must be at least 1 element, got {self.batch_size}")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The elements from the share `start` of the whole to the share `stop`: neighbouring parts share nothing."""
-
-    source: Node
-    start: float
-    stop: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.start <= self.stop <= 1:
-            raise PlanError("split", f"fractions must lie in [0, 1] and not fall, got {self.start} and {self.stop}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Select:
-    """The elements at the numbers `rows`, in that order: uint64 (n,)."""
-
-    source: Node
-    rows: UInt64s
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """Elements drawn with replacement, another draw in each epoch.
-
-    Attributes:
-      cumulative: Running sums of the weights, float64, one for each element of the source.
-      count: How many are drawn.
-      seed: As in Shuffle.
-    """
-
-    source: Node
-    cumulative: NDArray[np.float64]
-    count: int
-    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +292,8 @@ class RowIds:
 
 
 Source = Records | Arrays | Range | Generator
-Many = Concatenate | Zip | Mix
+Draws = SampleFromDatasets | ChooseFromDatasets
+Many = Concatenate | Zip | Mix | Draws
 Single = (
     Shuffle
     | Shard
@@ -353,11 +308,32 @@ Single = (
     | RowIds
     | Batch
     | PaddedBatch
+    | RaggedBatch
     | Prefetch
 )
-Sequential = Filter | TakeWhile | Interleave | Unbatch | Scan | Unique | Cache | Window | BufferShuffle | Bucket
+Sequential = (
+    Filter
+    | TakeWhile
+    | Interleave
+    | Unbatch
+    | Scan
+    | Unique
+    | Cache
+    | Window
+    | BufferShuffle
+    | Bucket
+    | IgnoreErrors
+    | Draws
+)
 Verb = Single | Many | Sequential
 Node = Source | Verb
+
+_NAMES = {
+    "Generator": "from_generator",
+    "BufferShuffle": "shuffle(buffer_size)",
+    "Bucket": "bucket_by_sequence_length",
+    "RowIds": "with_row_ids",
+}
 
 
 def below(node: Node) -> tuple[Node, ...]:
@@ -379,11 +355,38 @@ def is_addressable(node: Node) -> bool:
     return not isinstance(node, (Generator, Sequential)) and all(map(is_addressable, below(node)))
 
 
+def makes_batches(node: Node) -> bool:
+    """Whether elements of the plan are batches."""
+    batched = False
+    for step in walk(node):
+        if isinstance(step, (*get_args(Batches), Bucket, Window)):
+            batched = True
+        elif isinstance(step, (Unbatch, Interleave)):
+            batched = False
+    return batched
+
+
+def has_batches(node: Node) -> bool:
+    """Whether a node of the plan makes batches."""
+    return any(isinstance(step, Batches) for step in walk(node))
+
+
+def most_processes(node: Node) -> int:
+    """The largest number of processes that a verb of the plan asks for; a thread waits for each of them."""
+    return max((step.processes for step in walk(node) if isinstance(step, Map)), default=0)
+
+
+def name_of(node: Node) -> str:
+    """The verb that made a node, such as "take_while"."""
+    name = type(node).__name__
+    if isinstance(node, Interleave) and node.cycle_length == 1:
+        return "flat_map"
+    return _NAMES.get(name) or re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
 def lost_by(node: Node) -> str:
     """The verb that made a plan lose its rows, for messages. REQUIRES: it is not addressable."""
     for step in walk(node):
-        if isinstance(step, Generator):
-            return "from_generator"
-        if isinstance(step, Sequential):
-            return type(step).__name__.lower()
+        if isinstance(step, (Generator, Sequential)):
+            return name_of(step)
     raise ValueError("the plan is addressable")

@@ -129,6 +129,15 @@ class Readers:
     def __init__(self, sources: Iterable[plan.Source]) -> None:
         self._shared = {source: _Shared(source) for source in sources}
 
+    def over(self, node: plan.Node) -> Readers:
+        """The readers of a plan's sources: these, and new ones where it has others."""
+        sources = dict.fromkeys(step for step in plan.walk(node) if isinstance(step, plan.Source))
+        if sources.keys() == self._shared.keys():
+            return self
+        made = Readers(())
+        made._shared = {source: self._shared.get(source) or _Shared(source) for source in sources}
+        return made
+
     def open(self) -> dict[plan.Source, Reader]:
         """The readers, fresh: files that changed since are opened anew."""
         return {source: shared.open() for source, shared in self._shared.items()}

@@ -7,7 +7,7 @@ becomes one map of one pass over each picture, straight into the rows of the res
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from wellfed.feed import plan
 from wellfed.image import PictureTransform, fuse
@@ -29,6 +29,19 @@ def rewrite(node: plan.Node) -> plan.Node:
         steps.append(below)
         source = source.source
     return replace(node, source=rewrite(source), function=fuse(steps[::-1]))
+
+
+def leave_errors_out(node: plan.Node) -> plan.Node:
+    """The plan with `ignore_errors` over all that stands before its first batches."""
+    if not plan.has_batches(node):
+        return plan.IgnoreErrors(node)
+    if isinstance(node, plan.Batches) and not plan.has_batches(node.source):
+        return replace(node, source=plan.IgnoreErrors(node.source))
+    if isinstance(node, plan.Many):
+        return replace(node, sources=tuple(map(leave_errors_out, node.sources)))
+    (source,) = plan.below(node)
+    changed: Any = {"source": leave_errors_out(source)}
+    return replace(node, **changed)
 
 
 def _picture(node: plan.Node) -> PictureTransform | None:

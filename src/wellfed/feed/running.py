@@ -5,74 +5,236 @@ Nothing here refers to the iterator that asked, so that the threads do not keep 
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
+from wellfed.feed.calls import Cancelled
 from wellfed.feed.engine import Engine, UnitSize
-from wellfed.feed.guard import ErrorReport
+from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches
+from wellfed.feed.parts import Parts, last_batch
 from wellfed.feed.pipeline import Pipeline
-from wellfed.feed.streams import Streams, StreamWork
+from wellfed.feed.stream_work import StreamWork
+from wellfed.feed.streams import Streams
+from wellfed.feed.tree import Tree
+from wellfed.feed.tuning import Pace, ReadAhead, ThreadCount
+from wellfed.feed.usable import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
+    from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
+    from wellfed.feed.cursors import Cursor, Stream
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
-    from wellfed.feed.tree import Tree
+    from wellfed.feed.unit import Unit
+    from wellfed.feed.workers import Workers
 
 _STREAM_WINDOW = 4  # Units that a stream may be ahead; one thread makes them.
+MOST_THREADS = 16  # As far as AUTOTUNE goes on small machines, for slow disks and URLs.
+_CURSOR_EVERY = 16  # Elements between two places that a stream goes on at; batches are all such places.
 
 
 class Runner:
-    """Runs plans over the readers of one data set.
+    """Runs one epoch of a plan over the readers of one data set.
 
     Attributes:
       report: The rows that were replaced.
-      pipelines: The last pipelines that were started.
+      parts: What puts batches together whose parts the engine makes; None where it makes whole ones.
     """
 
-    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions) -> None:
-        self._readers, self._options = readers, options
+    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions, account: Account) -> None:
+        self._readers, self._options, self._account = readers, options, account
         self.report = ErrorReport(options.max_errors)
-        self.pipelines: list[Pipeline] = []  # For their accounts of time; a stream may run several.
+        self.parts: Parts | None = None
+        self._runs = _Runs()
+        self._stream: StreamWork | None = None
 
-    def start(self, node: plan.Node, context: RunContext, position: int) -> Engine:
-        """An engine that makes the elements of `node` from `position` on."""
+    def start(self, node: plan.Node, context: RunContext, position: int, cursor: Cursor = None) -> Engine:
+        """An engine that makes the elements of `node` from `position` on; `cursor` is where its stream stood there."""
         if plan.is_addressable(node):
-            return self._addressable(node, context, position)
-        elements = Streams(node, self._elements).open(node, context)
-        work = StreamWork(elements, position)
+            return self._addressable(node, context, position, self._account.part(0), may_cut=True)
+        begin, below = cursor or (0, None)
+        elements = Streams(node, weakref.proxy(self), self._account).open(node, context, below)
+        every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
+        work = self._stream = StreamWork(
+            elements, position, skip=position - begin, cursor=below, window=_STREAM_WINDOW, every=every
+        )
         size = UnitSize(self._options.unit_bytes(_STREAM_WINDOW))
-        return Engine(work.work, work.available, position, threads=1, window=_STREAM_WINDOW, size=size)
-
-    def _addressable(self, node: plan.Node, context: RunContext, position: int) -> Engine:
-        report = self.report if self._options.on_error == "replace" else None
-        pipeline = Pipeline(node, self._readers, context, report)
-        self.pipelines = [*self.pipelines[-1:], pipeline]
-        threads = self._options.thread_count()
-        window = 2 * threads
         return Engine(
-            pipeline.work,
-            pipeline.available,
+            work.work,
+            work.available,
             position,
-            threads=threads,
-            window=window,
-            size=UnitSize(self._options.unit_bytes(window)),
-            at_end=pipeline.settle,
-            at_close=pipeline.cancel,
+            threads=1,
+            pace=Pace(ReadAhead(_STREAM_WINDOW, _STREAM_WINDOW, self._options.ram_budget)),
+            size=size,
+            stall_seconds=self._options.stall_seconds or None,
+            at_close=self._runs.stop,
+            gauge=self._account.stream().gauge,
         )
 
-    def _elements(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:
-        engine = self._addressable(node, context, 0)
-        try:
-            yield from elements_of(engine)
-        finally:
-            engine.close()
+    def cursor_at(self, position: int) -> Cursor:
+        """Where the stream stands at a position that was just delivered; None where there is no stream."""
+        return None if self._stream is None else self._stream.cursor_at(position)
+
+    def _addressable(
+        self,
+        node: plan.Node,
+        context: RunContext,
+        position: int,
+        part: Part,
+        *,
+        few: bool = False,
+        may_cut: bool = False,
+    ) -> Engine:
+        report = self.report if self._options.on_error == "replace" and not context.ignoring else None
+        pipeline = Pipeline(node, self._readers, context, report, part)
+        threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
+        work, available = pipeline.work, pipeline.available
+        window = threads if few else 2 * threads
+        size = UnitSize(self._options.unit_bytes(window), growth=1 if few else 16)
+        batch = last_batch(pipeline) if may_cut and not context.ignoring else None
+        if context.ignoring:
+            work = LeavingOut(pipeline, context.epoch).work
+        elif batch is not None:
+            parts = self.parts = Parts(pipeline, batch, position)
+            work, available, position = parts.work, parts.available, position * parts.size
+            size = parts.unit_size(size.target_bytes, threads)
+            window *= 2
+        count = None
+        if self._options.threads is None and not few:
+            count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
+        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
+        return Engine(
+            work,
+            available,
+            position,
+            threads=threads,
+            pace=Pace(ahead, count, usable_cores()),
+            size=size,
+            stall_seconds=self._options.stall_seconds or None,
+            at_end=pipeline.settle,
+            at_close=pipeline.cancel,
+            gauge=part.gauge,
+        )
+
+    def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
+        """See `Below`."""
+        engine = self._addressable(node, context, position, part, few=few)
+        return self._owned(_Run(engine, position, _each(self._told(engine, position, context))))
+
+    def columns(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Stream:
+        """See `Below`."""
+        engine = self._addressable(node, context, position, part)
+        return self._owned(_Run(engine, position, _chunks(self._told(engine, position, context))))
+
+    def _owned(self, run: _Run) -> _Run:
+        self._runs.add(run)
+        return run
+
+    def own(self, workers: Workers) -> None:
+        """See `Below`."""
+        self._runs.add(workers)
+
+    def _told(self, engine: Engine, position: int, context: RunContext) -> Iterator[tuple[int, Unit]]:
+        return stretches(_units(engine), position, partial(self.report.skip, warning=context.warning))
+
+    def lost(self, error: Exception, position: int, context: RunContext) -> None:
+        """See `Below`."""
+        self.report.skip(skipped_row(error, position, context.epoch), error, context.warning)
+
+    def release(self) -> None:
+        """Drops the stream. REQUIRES: its engine is closed."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def files(self, node: plan.Node) -> str:
+        """See `Below`."""
+        sources = [step for step in plan.walk(node) if isinstance(step, plan.Source)]
+        return "+".join(self._readers[source].fingerprint() for source in sources)
 
 
-def elements_of(engine: Engine) -> Iterator[Tree]:
-    """The elements of an engine's units, in order."""
+def _each(units: Iterator[tuple[int, Unit]]) -> Iterator[tuple[int, Tree]]:
+    """Elements, each with the position behind it."""
+    for position, unit in units:
+        yield from enumerate(unit, position + 1)
+
+
+def _chunks(units: Iterator[tuple[int, Unit]]) -> Iterator[tuple[int, Tree]]:
+    """Columns, each with the position behind it. REQUIRES: no batch was made yet."""
+    for position, unit in units:
+        if len(unit):
+            yield position + len(unit), unit.as_columns()
+
+
+class _Run(Iterator[Tree]):
+    """The elements of an addressable node as a stream; its engine ends with it."""
+
+    def __init__(self, engine: Engine, position: int, pieces: Iterator[tuple[int, Tree]]) -> None:
+        self._engine, self._position, self._pieces = engine, position, pieces
+        self._ended = False
+        weakref.finalize(self, engine.collected)
+
+    def __iter__(self) -> Iterator[Tree]:
+        for position, piece in self._pieces:
+            self._position = position
+            yield piece
+        self._end()
+
+    def __next__(self) -> Tree:
+        for position, piece in self._pieces:
+            self._position = position
+            return piece
+        self._end()
+        raise StopIteration
+
+    def _end(self) -> None:
+        if self._engine.stopped and not self._ended:  # Not the end of the elements: nobody wants the rest.
+            raise Cancelled
+        self._ended = True
+        self._engine.close()
+
+    def cursor(self) -> Cursor:
+        """See `Stream`: the position of the next element."""
+        return self._position
+
+    def stop(self) -> None:
+        """Ends a wait for the next element."""
+        self._engine.stop()
+
+
+class _Runs:
+    """The runs and processes below a stream. Nothing here waits for a lock: whoever stops them may stand anywhere."""
+
+    def __init__(self) -> None:
+        self._alive: list[weakref.ref[_Run | Workers]] = []
+        self._stopped = False
+
+    def add(self, run: _Run | Workers) -> None:
+        self._alive = [other for other in self._alive if other() is not None]
+        self._alive.append(weakref.ref(run))
+        if self._stopped:
+            run.stop()
+
+    def stop(self) -> None:
+        """Ends the wait for each run's next element, now and later."""
+        self._stopped = True
+        for found in list(self._alive):
+            if (run := found()) is not None:
+                run.stop()
+
+
+def _units(engine: Engine) -> Iterator[Unit]:
     while (units := engine.take()) is not None:
         while units:
-            yield from units.pop(0)
+            yield units.pop(0)
+
+
+def elements_of(engine: Engine, parts: Parts | None) -> Iterator[Tree]:
+    """The elements of an engine's units, in order; parts of batches put together."""
+    units = _units(engine)
+    for unit in units if parts is None else parts.whole(units):
+        yield from unit

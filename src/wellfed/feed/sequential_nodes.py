@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
@@ -83,11 +83,33 @@ class Unique:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cache:
-    """The source's elements, kept in memory once they were all made; at most `limit_bytes` of them."""
+    """The source's elements, kept once they were all made; what is below runs as epoch 0 always.
+
+    Attributes:
+      limit_bytes: What is kept may take so much. [bytes]
+      filename: Where they are kept; "" for memory.
+      kept: In memory: a list of the elements, once they are whole.
+    """
 
     source: Node
     limit_bytes: int
-    kept: list[Any]
+    filename: str = ""
+    kept: list[list[Any]] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.limit_bytes < 0:
+            raise PlanError("cache", f"limit_bytes must be at least 0 bytes, got {self.limit_bytes}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Cache, (self.source, self.limit_bytes, self.filename))
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreErrors:
+    """The source's elements without those that cannot be made; each of these is counted and named."""
+
+    source: Node
+    log_warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +140,11 @@ class BufferShuffle:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Padded batches of elements of like length; see `Dataset.bucket_by_sequence_length`."""
+    """Padded batches of elements of like length; see `Dataset.bucket_by_sequence_length`.
+
+    Attributes:
+      limit_bytes: The elements that wait may take so much. [bytes]
+    """
 
     source: Node
     length_of: Callable[[Any], Any]
@@ -128,6 +154,7 @@ class Bucket:
     padding_values: Tree = None
     pad_to_boundary: bool = False
     drop_remainder: bool = False
+    limit_bytes: int = 1 << 30
 
     def __post_init__(self) -> None:
         if len(self.batch_sizes) != len(self.boundaries) + 1:

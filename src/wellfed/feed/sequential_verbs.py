@@ -1,22 +1,26 @@
 """The verbs after which a data set has no rows by number: its elements are made one after another.
 
-They are *replayable*: no length, and a saved position is reached again by making the elements before it once more.
+They are *replayable*: no length, and a saved position is reached again from a place shortly before it.
 """
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
-from wellfed.feed.tree import stack
+from wellfed.feed.specs import StackRows, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from wellfed.feed.dataset import Dataset
     from wellfed.feed.tree import Tree
+
+
+_MEMORY_BYTES, _FILE_BYTES = 1 << 30, 1 << 40  # Where cache() is told no limit.
 
 
 class SequentialVerbs(ABC):
@@ -88,22 +92,45 @@ class SequentialVerbs(ABC):
         """Each element the first time that it comes. Replayable.
 
         Args:
-          limit_bytes: The elements seen may take so much memory; beyond, it is an error. [bytes]
+          limit_bytes: What tells the elements seen apart may take so much memory, about 80 bytes each; beyond, it is an
+            error. [bytes]
         """
         return self._with(plan.Unique(self._node, limit_bytes))
 
-    def cache(self, *, limit_bytes: int = 1 << 30) -> Dataset:
-        """The elements, kept in memory once an iteration has made them all; later ones make none. Replayable.
+    def cache(self, filename: str | os.PathLike[str] = "", *, limit_bytes: int | None = None) -> Dataset:
+        """The elements, kept once an iteration has made them all; later ones make none. Replayable.
 
-        Put it after what costs (decoding) and before what should differ from epoch to epoch (shuffle).
+        Put it after what costs (decoding) and before what should differ from epoch to epoch (shuffle): what is below
+        runs as epoch 0 always. In a file they outlast the program; the file appears whole, and it is made anew where
+        verbs, files or rank are others than those that it was made of. Changes inside a function are not noticed.
 
         Args:
-          limit_bytes: The elements may take so much memory; beyond, it is an error. [bytes]
+          filename: Keep them in this file; in memory where empty. Each rank needs its own.
+          limit_bytes: The elements may take so much; beyond, it is an error. [bytes] None: 1 GiB in memory, 1 TiB in a
+            file.
+
+        Raises:
+          PlanError: At iteration: they take more; or a leaf can be kept in no file, or the file is something else.
+          OSError: At iteration: the file cannot be written.
 
         Differs from tf.data:
-          In memory only.
+          An iteration that is broken off leaves no file and no error. Tuples with names come back as plain ones.
         """
-        return self._with(plan.Cache(self._node, limit_bytes, []))
+        name = os.fspath(filename)
+        limit = (_FILE_BYTES if name else _MEMORY_BYTES) if limit_bytes is None else limit_bytes
+        return self._with(plan.Cache(self._node, limit, name))
+
+    def ignore_errors(self, log_warning: bool = False) -> Dataset:
+        """The elements without those that cannot be made: damaged, not fitting, or failed by a function. Replayable.
+
+        It covers what stands before it; `stats().skipped` names each. `with_options(on_error="skip")` is the same for
+        all that stands before the first `batch`. A generator that raised has ended, so its error is raised; a data set
+        within `interleave` or `flat_map` that fails has ended too.
+
+        Args:
+          log_warning: Write each to the log "wellfed.feed" too.
+        """
+        return self._with(plan.IgnoreErrors(self._node, log_warning))
 
     def window(self, size: int, shift: int | None = None, stride: int = 1, drop_remainder: bool = False) -> Dataset:
         """Windows of `size` neighbouring elements, each as the columns of its rows. Replayable.
@@ -119,7 +146,7 @@ class SequentialVerbs(ABC):
           `.window(3, shift=1).flat_map(lambda w: w.batch(3))` gives there.
         """
         windows = plan.Window(self._node, size, size if shift is None else shift, stride, drop_remainder)
-        return self._with(plan.Map(windows, stack))
+        return self._with(plan.Map(windows, StackRows(spec_of(self._node))))
 
     def bucket_by_sequence_length(  # noqa: PLR0917 -- tf.data's.
         self,
@@ -130,6 +157,8 @@ class SequentialVerbs(ABC):
         padding_values: Tree = None,
         pad_to_bucket_boundary: bool = False,
         drop_remainder: bool = False,
+        *,
+        limit_bytes: int = 1 << 30,
     ) -> Dataset:
         """Padded batches of elements of like length. Replayable.
 
@@ -141,9 +170,11 @@ class SequentialVerbs(ABC):
           padding_values: As in `padded_batch`.
           pad_to_bucket_boundary: Pad to the bucket's boundary less 1, not to the longest of the batch.
           drop_remainder: Leave out batches at the end that are smaller.
+          limit_bytes: The elements that wait for their batch may take so much memory; beyond, it is an error. [bytes]
 
         Raises:
-          PlanError: The sizes do not fit the boundaries.
+          PlanError: The sizes do not fit the boundaries. At iteration: elements are longer than the last boundary where
+            that is padded to, or take too much memory.
         """
         return self._with(
             plan.Bucket(
@@ -155,6 +186,7 @@ class SequentialVerbs(ABC):
                 padding_values,
                 pad_to_bucket_boundary,
                 drop_remainder,
+                limit_bytes,
             )
         )
 

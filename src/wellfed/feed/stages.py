@@ -9,27 +9,32 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from wellfed.columns import Bytes
-from wellfed.errors import ImageError, StageError, WellfedError
+from wellfed.errors import ExampleError, ImageError, StageError, WellfedError
 from wellfed.feed import plan
+from wellfed.feed.calls import Cancelled, name_of
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
-from wellfed.feed.padding import pad
-from wellfed.feed.tree import Tree, length_of, rows_of
+from wellfed.feed.padding import pad, ragged
+from wellfed.feed.tree import Tree, dense, length_of, rows_of
 from wellfed.feed.unit import Unit
+from wellfed.feed.workers import RemoteFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wellfed import _native
+    from wellfed.feed.workers import Workers
 
 
-class Cancelled(Exception):  # noqa: N818 -- no error: a unit was given up because its owner closed.
-    """Work on a unit was given up because nobody waits for it any more."""
+class Memory(Protocol):
+    """Where results are put."""
+
+    def take(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """So many bytes: uint8, shape (nbytes,)."""
 
 
 @dataclass
@@ -42,13 +47,17 @@ class StageContext:
       locate: Says where a row came from, by source and number, for errors.
       cancelled: True once the owner closed; asked between calls of users' functions.
       pool: Memory for results that comes back by itself.
+      workers: The processes that call the node's function, where there are any.
+      anchor: Takes the node's positions to those that its elements' seeds come from.
     """
 
     order: Order
     seed: int
     locate: Callable[[int, int], str]
     cancelled: Callable[[], bool] = field(default=lambda: False)
-    pool: _native.LeasePool | None = None
+    pool: Memory | None = None
+    workers: Workers | None = None
+    anchor: Callable[[Positions], Positions] = field(default=lambda positions: positions)
 
 
 def row_seeds(seed: int, positions: Positions) -> UInt64s:
@@ -63,7 +72,7 @@ def run_same(node: plan.Single, unit: Unit, positions: Positions, context: Stage
     return unit
 
 
-def run_batch(node: plan.Batch | plan.PaddedBatch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+def run_batch(node: plan.Batches, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """Marks where batches begin and end; nothing is copied."""
     del node
     if not isinstance(context.order, Batched):
@@ -85,6 +94,14 @@ def run_padded_batch(node: plan.PaddedBatch, unit: Unit, positions: Positions, c
         pad(rows_of(marked.columns, start, stop), node.padded_shapes, node.padding_values)
         for start, stop in pairwise(bounds)
     ]
+    return Unit(None, batches, marked.rows, marked.source, marked.splits)
+
+
+def run_ragged_batch(node: plan.RaggedBatch, unit: Unit, positions: Positions, context: StageContext) -> Unit:
+    """Keeps the rows of each batch as long as they are."""
+    marked = run_batch(node, unit, positions, context)
+    bounds = marked.splits.tolist() if marked.splits is not None else []
+    batches = [ragged(rows_of(marked.columns, start, stop), node.dense) for start, stop in pairwise(bounds)]
     return Unit(None, batches, marked.rows, marked.source, marked.splits)
 
 
@@ -111,13 +128,15 @@ def run_row_ids(node: plan.RowIds, unit: Unit, positions: Positions, context: St
 
 def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageContext) -> Unit:
     """A built-in transform works on all rows at once; any other function on one element after another."""
-    seeds = row_seeds(context.seed, positions)
+    seeds = row_seeds(context.seed, context.anchor(positions))
     if hasattr(node.function, "apply"):
         if unit.splits is None:
-            columns = _transform(node.function, unit.as_columns(), seeds, unit, context)
+            columns = _transform(node, unit.as_columns(), seeds, unit, context)
             return Unit(columns, None, unit.rows, unit.source)
         batches = [_transform_batch(node.function, batch, seeds[i], context) for i, batch in enumerate(unit)]
         return Unit(None, batches, unit.rows, unit.source, unit.splits)
+    if context.workers is not None:
+        return _map_in_processes(node, unit, seeds, context.workers, context)
     elements = []
     for number, element in enumerate(unit):
         if context.cancelled():
@@ -132,10 +151,28 @@ def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageCont
     return Unit(None, elements, unit.rows, unit.source, unit.splits)
 
 
-def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, context: StageContext) -> Tree:
-    """Runs a transform on all rows; where a picture fails, finds which one and says where it came from."""
+def _map_in_processes(node: plan.Map, unit: Unit, seeds: UInt64s, workers: Workers, context: StageContext) -> Unit:
+    try:
+        elements = workers.call(list(unit), seeds.tolist() if node.rng else None)
+    except RemoteFailure as failure:
+        error = failure.__cause__
+        if not isinstance(error, Exception):
+            raise
+        raise _failure(node, unit, failure.number, context, error) from error
+    return Unit(None, elements, unit.rows, unit.source, unit.splits)
+
+
+def _transform(node: plan.Map, columns: Tree, seeds: UInt64s, unit: Unit, context: StageContext) -> Tree:
+    """Runs a transform on all rows; where one fails, finds which and says where it came from."""
+    transform: Any = node.function
     try:
         return _apply(transform, columns, seeds, context)
+    except ExampleError as error:
+        row = error.example_index
+        source = unit.source if isinstance(unit.source, int) else int(unit.source[row])
+        path, _, record = context.locate(source, int(unit.rows[row])).rpartition(": record ")
+        number = int(record) if path else -1
+        raise type(error)(error.reason, error.feature, row, path, number) from None
     except ImageError as error:
         for row in range(len(seeds)):
             try:
@@ -144,11 +181,20 @@ def _transform(transform: Any, columns: Tree, seeds: UInt64s, unit: Unit, contex
                 source = unit.source if isinstance(unit.source, int) else int(unit.source[row])
                 raise ImageError(found.reason, context.locate(source, int(unit.rows[row]))) from error
         raise
+    except WellfedError:
+        raise
+    except Exception:
+        for row in range(len(seeds)):
+            try:
+                transform.apply(rows_of(columns, row, row + 1), seeds[row : row + 1])
+            except Exception as error:
+                raise _failure(node, unit, row, context, error) from error
+        raise
 
 
 def _transform_batch(transform: Any, batch: Tree, seed: np.uint64, context: StageContext) -> Tree:
     rows = np.arange(length_of(batch), dtype=np.uint64)
-    return _apply(transform, batch, mix_each(int(seed), rows), context)
+    return dense(_apply(transform, batch, mix_each(int(seed), rows), context))
 
 
 def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext) -> Tree:
@@ -176,11 +222,8 @@ def _failure(node: plan.Map, unit: Unit, number: int, context: StageContext, err
     first = number if unit.splits is None else int(unit.splits[number])
     row = int(unit.rows[first])
     source = unit.source if isinstance(unit.source, int) else int(unit.source[first])
-    code = getattr(node.function, "__code__", None)
-    name = getattr(node.function, "__qualname__", type(node.function).__name__)
-    where = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
     text = str(error) if isinstance(error, WellfedError) else f"{type(error).__name__}: {error}"
-    return StageError(f"map({name}{where})", row, context.locate(source, row), text)
+    return StageError(f"map({name_of(node.function)})", row, context.locate(source, row), text)
 
 
 STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {
@@ -203,6 +246,7 @@ STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {
     plan.RowIds: run_row_ids,
     plan.Batch: run_batch,
     plan.PaddedBatch: run_padded_batch,
+    plan.RaggedBatch: run_ragged_batch,
 }
 
 

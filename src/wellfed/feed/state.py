@@ -11,21 +11,26 @@ import numpy as np
 
 from wellfed.errors import StateError
 from wellfed.feed import plan
+from wellfed.feed.elastic import last_shard
 
 VERSION = 1
 
 
 def fingerprint(node: plan.Node) -> str:
     """16 hex digits that change when the plan does: its verbs, their numbers, and the names of its functions."""
-    return hashlib.sha256("\n".join(_describe(step) for step in plan.walk(node)).encode()).hexdigest()[:16]
+    shared = last_shard(node)
+    return hashlib.sha256("\n".join(_describe(step, shared) for step in plan.walk(node)).encode()).hexdigest()[:16]
 
 
-def _describe(step: plan.Node) -> str:
+def _describe(step: plan.Node, shared: plan.Shard | None) -> str:
+    if step is shared and shared is not None:  # Which share of how many is told by rank and world size.
+        return f"Shard/1({shared.even})"
     if isinstance(step, plan.Records):  # Where files lie is no part of the plan: data sets are moved.
         return f"Records({_text(step.features)})"
     if isinstance(step, plan.Arrays):
         return "Arrays"
-    values = [f"{f.name}={_text(getattr(step, f.name))}" for f in fields(step) if f.name not in ("source", "sources")]
+    told = [f.name for f in fields(step) if f.repr and f.name not in ("source", "sources")]
+    values = [f"{name}={_text(getattr(step, name))}" for name in told]
     return f"{type(step).__name__}/{len(plan.below(step))}({', '.join(values)})"
 
 
@@ -34,15 +39,20 @@ def _text(value: Any) -> str:
         return str({str(name): _text(branch) for name, branch in value.items()})
     if is_dataclass(value) and not isinstance(value, type):
         return repr(value)
-    if callable(value):
+    if callable(value) or hasattr(value, "apply"):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()[:16]}"
     return repr(value)
 
 
-def check(state: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+def check(state: Mapping[str, Any], expected: Mapping[str, Any], *, elastic: bool) -> None:
     """Proves that a saved state belongs to this plan, these files and this way of sharing them.
+
+    Args:
+      state: The saved one.
+      expected: One of the iteration that is to go on.
+      elastic: Whether another rank and world size are welcome.
 
     Raises:
       StateError: It does not; says what differs.
@@ -59,10 +69,10 @@ def check(state: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         "world_size": "the world size",
     }
     for name, text in what.items():
-        if state[name] != expected[name]:
+        if state[name] != expected[name] and not (elastic and name in ("rank", "world_size")):
             raise StateError(
                 f"the state was saved elsewhere: {text} differ; saved {state[name]!r}, here {expected[name]!r}"
             )
-    for name in ("epoch", "position", "seed"):
+    for name in ("epoch", "position", "seed", "consumed", "rank", "world_size"):
         if not isinstance(state[name], int) or state[name] < 0:
             raise StateError(f"{name} must be a whole number of at least 0, got {state[name]!r}")

@@ -3,17 +3,23 @@
 consumer   waited for elements     the feed is too slow
 did not wait            the feed keeps up; whatever takes the elements is the limit
 threads    busy in stages          read (and parse), map, batch, ...
+           waited for room         they are ahead: as many units are ready as may be
+           waited for input        the source below them is slower than they are
+
+docs/profile.md says how each number is read.
 """
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
-from time import perf_counter
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from wellfed.feed.advice import sentence
 from wellfed.io import RemoteStats
 
-WAITED_LITTLE = 0.05  # A consumer that waits for a smaller share of its time is kept fed.
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +40,54 @@ class ReplacedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedRow:
+    """A row that could not be made, and was left out.
+
+    Attributes:
+      position: The element's number in its epoch where it was lost: before batches, in what the failing verb takes.
+      epoch: The epoch.
+      where: The file and record, where they are known.
+      reason: What was wrong.
+      row: The number of the row in its source; -1 where a verb after the first that lost the rows failed.
+    """
+
+    position: int
+    epoch: int
+    where: str
+    reason: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
 class StageStats:
     """One step of a plan.
 
     Attributes:
       name: The step, such as "map(decode)".
-      rows: Rows that it made.
+      rows: Elements that it made: rows, or batches from `batch` on.
       seconds: Time that threads spent in it, without the steps below; threads add up. [s]
+      cpu_seconds: How much of `seconds` those threads had a core. What is missing they waited: for a disk, for the
+        interpreter, or for a core that someone else had. [s]
+      nbytes: Size of what it made; 0 for steps that only choose and order, and in streams. [bytes]
+      input_seconds: How long its threads waited for something to work on; not 0 only where a queue, or the search for
+        the next rows, stands before the step. Threads add up. [s]
+      room_seconds: How long its threads waited because enough was ready; not 0 only before a queue. Threads add up. [s]
+      queue_fill: How full the queue after the step was whenever something was taken from it, from 0 to 1; None where no
+        queue follows.
+      threads: How many threads work on it, together with its neighbours up to the next queue; 0 where it is not known.
+      helps: What would help where this step is the limit.
     """
 
     name: str
     rows: int
     seconds: float
+    cpu_seconds: float = 0.0
+    nbytes: int = 0
+    input_seconds: float = 0.0
+    room_seconds: float = 0.0
+    queue_fill: float | None = None
+    threads: int = 0
+    helps: str = "more cores, less work in it, or cache() after it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +96,14 @@ class FeedStats:
 
     Attributes:
       elements: Elements delivered.
-      seconds: Time since the first element was asked for. [s]
+      seconds: Time since the first element was asked for; it stands still once the iterator is closed. [s]
       waited_seconds: How much of it the consumer waited for elements that were not ready. [s]
       threads: Threads that make elements; 0 before the first was asked for.
-      stages: The steps of the plan, in the order in which rows meet them. Empty for plans without rows by number.
+      stages: The steps of the plan, in the order in which rows meet them.
       replaced: Rows that were replaced because of `on_error="replace"`.
+      skipped: Rows that were left out because of `on_error="skip"` or `ignore_errors`, in the order of the elements.
+      first_seconds: Time to the first element: opening, indexing where it is due, and one element. [s]
+      consumer_seconds: Time that the consumer spent with elements; None where nobody measured it. [s]
       remote: Requests, retries and shards kept on disk, by all iterations over the same data set so far.
     """
 
@@ -68,43 +113,25 @@ class FeedStats:
     threads: int = 0
     stages: tuple[StageStats, ...] = ()
     replaced: tuple[ReplacedRow, ...] = ()
+    skipped: tuple[SkippedRow, ...] = ()
+    first_seconds: float = 0.0
+    consumer_seconds: float | None = None
     remote: RemoteStats = field(default_factory=RemoteStats)
 
     def __str__(self) -> str:
         """One sentence: what limits, and what would help."""
-        if not self.seconds:
-            return "Nothing was asked for yet."
-        waited = self.waited_seconds / self.seconds
-        rate = f"{self.elements / self.seconds:,.0f} elements/s; the consumer waited {waited:.0%} of the time"
-        if waited < WAITED_LITTLE or not self.stages:
-            return f"{rate}: the feed keeps up."
-        slowest = max(self.stages, key=lambda stage: stage.seconds)
-        share = slowest.seconds / (self.seconds * max(self.threads, 1))
-        helps = "more cores, less work in it, or cache() after it"
-        return f"{rate}; {slowest.name} used {share:.0%} of {self.threads} threads: {helps} would help."
+        return sentence(self)
 
+    def to_json(self) -> str:
+        """All fields as one line of JSON, and the sentence as `sentence`."""
+        return json.dumps(self.to_dict())
 
-@dataclass
-class Meter:
-    """Counts rows and time of one step; many threads add to it."""
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as JSON's types, and the sentence as `sentence`."""
+        return asdict(self) | {"sentence": str(self)}
 
-    name: str
-    rows: int = 0
-    seconds: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    def table(self) -> Table:
+        """The steps as a table for `rich.print`."""
+        from wellfed.feed.report import stages_table  # noqa: PLC0415 -- rich is loaded only when asked for.
 
-    def add(self, rows: int, seconds: float) -> None:
-        """Adds what one unit took."""
-        with self._lock:
-            self.rows += rows
-            self.seconds += seconds
-
-    def stats(self) -> StageStats:
-        """The counts so far."""
-        with self._lock:
-            return StageStats(self.name, self.rows, self.seconds)
-
-
-def since(began: float) -> float:
-    """Seconds since a `perf_counter`."""
-    return perf_counter() - began
+        return stages_table(self)

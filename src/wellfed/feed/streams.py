@@ -6,40 +6,62 @@ engine makes those elements ahead, on all threads.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from wellfed.errors import PlanError, StageError, WellfedError
+from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.bucket import buckets
-from wellfed.feed.mixing import mix
-from wellfed.feed.padding import pad
-from wellfed.feed.tree import Tree, dense, leaves, length_of, nbytes_of, row_of, rows_of, stack
-from wellfed.feed.unit import Unit
+from wellfed.feed.caching import cached
+from wellfed.feed.calls import call
+from wellfed.feed.combined import EndToEnd, InPattern, Repeated, SideBySide
+from wellfed.feed.cursors import Cursor, Input, Point, Stage, Stream
+from wellfed.feed.directed import Choices, Directed, Draws
+from wellfed.feed.elements import encode_element
+from wellfed.feed.generated import Generated
+from wellfed.feed.interleave import interleave
+from wellfed.feed.jsonable import pack, unpack
+from wellfed.feed.map_streams import map_here, map_in_processes
+from wellfed.feed.padding import finished
+from wellfed.feed.regroup import Regrouped
+from wellfed.feed.reservoir import shuffle
+from wellfed.feed.specs import spec_of, stack_as
+from wellfed.feed.tree import Tree, length_of, row_of
+from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
 
+_DIGEST_BYTES = 16  # Of elements that are longer: two of 2^40 different ones agree once in 10^14 runs.
+_ENTRY_BYTES = 64  # What a set needs for each. [bytes]
 
-def call(verb: str, function: Callable[..., Any], *arguments: Any, number: int = -1) -> Any:
-    """Calls a user's function; what it raises arrives as a StageError that names it.
 
-    Raises:
-      StageError: The function raised; `row` is the number of the element in what the verb takes.
-    """
-    try:
-        return function(*arguments)
-    except WellfedError:
-        raise
-    except Exception as error:
-        code = getattr(function, "__code__", None)
-        where = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
-        name = getattr(function, "__qualname__", type(function).__name__)
-        raise StageError(f"{verb}({name}{where})", number, "", f"{type(error).__name__}: {error}") from error
+class Below(Protocol):
+    """What streams stand on."""
+
+    def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
+        """The elements of an addressable node from a position on, counted; `few`: only one or two are wanted."""
+
+    def columns(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Stream:
+        """The same as columns of any number of rows; its cursor is the position of the next row."""
+
+    def own(self, workers: Workers) -> None:
+        """Stops processes when nobody wants more elements."""
+
+    def lost(self, error: Exception, position: int, context: RunContext) -> None:
+        """Counts an element that is left out; raises the error where it is one too many."""
+
+    def files(self, node: plan.Node) -> str:
+        """Fingerprints what the rows below a node come from."""
 
 
 class Streams:
@@ -47,311 +69,298 @@ class Streams:
 
     Args:
       node: The plan.
-      addressable: Gives the elements of an addressable node in a run.
+      below: Makes what is addressable in it.
+      account: Where each verb's elements and time are counted.
     """
 
-    def __init__(self, node: plan.Node, addressable: Callable[[plan.Node, RunContext], Iterator[Tree]]) -> None:
-        self._addressable = addressable
+    def __init__(self, node: plan.Node, below: Below, account: Account) -> None:
+        self._below, self._account = below, account
         self._numbers = {id(step): number for number, step in enumerate(plan.walk(node))}
 
-    def open(self, node: plan.Node, context: RunContext) -> Iterator[Tree]:  # noqa: PLR0911 -- one a kind of node.
-        """The elements of `node` in the epoch of `context`.
+    def open(self, node: plan.Node, context: RunContext, cursor: Cursor = None, few: bool = False) -> Stream:
+        """The elements of `node` in the epoch of `context`, from a cursor on, counted.
 
         Raises:
           PlanError: A verb needs rows by number, and a verb before it lost them.
         """
+        below = [self._numbers[id(source)] for source in plan.below(node)]
+        return self._account.flow(self._numbers[id(node)], node, below, self._open(node, context, cursor, few))
+
+    def _open(self, node: plan.Node, context: RunContext, cursor: Cursor, few: bool) -> Stream:
         if plan.is_addressable(node):
-            return self._addressable(node, context)
+            part = self._account.part(self._numbers[id(node)])
+            return self._below.elements(node, context, cursor or 0, part, few)
         if isinstance(node, plan.Generator):
-            return _generate(node)
+            return Generated(node.make, cursor)
         if isinstance(node, plan.Repeat):
-            return self._repeat(node, context)
-        if isinstance(node, plan.Concatenate):
-            return itertools.chain.from_iterable(self.open(source, context) for source in node.sources)
-        if isinstance(node, plan.Zip):
-            return zip(*(self.open(source, context) for source in node.sources), strict=False)
-        if isinstance(node, plan.Mix):
-            return self._mix(node, context)
+            return self._repeat(node, context, cursor)
+        if isinstance(node, plan.Many):
+            return self._many(node, context, cursor)
+        if isinstance(node, plan.Batches) and (columns := self._columns(node.source, context)) is not None:
+            return Regrouped(node, columns, cursor)
+        return self._stage(node, context, cursor, few)
+
+    def _stage(self, node: Any, context: RunContext, cursor: Cursor, few: bool) -> Stream:
         number = self._numbers[id(node)]
-        (source,) = plan.below(node)
         make = _MAKERS.get(type(node))
+        if isinstance(node, plan.Cache):
+            context = context.at(0)  # What is kept must not depend on the epoch that was first.
+            make = self._cached
+        if isinstance(node, plan.Map) and node.processes:
+            make = self._in_processes
         if make is None:
-            verb = type(node).__name__.lower()
+            verb = plan.name_of(node)
             raise PlanError(verb, f"needs rows by number, which {plan.lost_by(node)} lost; put {verb} before it")
-        return make(node, self.open(source, context), context, number)
+        inside = context.without_errors(node.log_warning) if isinstance(node, plan.IgnoreErrors) else context
+        return Stage(
+            partial(_made, make, node, context, number),
+            lambda below, once: self.open(node.source, inside, below, few or once),
+            cursor,
+            partial(_lost, self._below, context) if context.ignoring else _raise,
+        )
 
-    def _repeat(self, node: plan.Repeat, context: RunContext) -> Iterator[Tree]:
-        turns = itertools.count() if node.count is None else range(node.count)
-        below = (1 << 30) if node.count is None else node.count
-        for turn in turns:
-            empty = True
-            for element in self.open(node.source, context.at(context.epoch * below + turn)):
-                empty = False
-                yield element
-            if empty and node.count is None:
-                return  # An endless repeat of nothing would never come back.
+    def _cached(self, node: plan.Cache, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+        del number
+        return cached(node, source, context, self._below.files)
 
-    def _mix(self, node: plan.Mix, context: RunContext) -> Iterator[Tree]:
-        turns = [0] * len(node.sources)
-        opened = [self.open(source, context) for source in node.sources]
-        ended: set[int] = set()
-        for chosen in itertools.cycle(node.pattern):
-            element = next(opened[chosen], _END)
-            if element is _END:
-                ended.add(chosen)
-                if node.stop == "first" or len(ended) == len(set(node.pattern)):
-                    return
-                turns[chosen] += 1
-                epoch = (context.epoch << 32) + turns[chosen]
-                opened[chosen] = self.open(node.sources[chosen], context.at(epoch))
-                element = next(opened[chosen], _END)
-                if element is _END:
-                    return
+    def _columns(self, node: plan.Node, context: RunContext) -> Callable[[Cursor], Stream] | None:
+        """Opens the node's elements as columns of many rows, where they are made so."""
+        if isinstance(node, plan.Prefetch):
+            return self._columns(node.source, context)
+        if isinstance(node, plan.Unbatch):
+            return lambda cursor: self.open(node.source, context, cursor)
+        if not isinstance(node, plan.IgnoreErrors) or not plan.is_addressable(node.source):
+            return None
+        if plan.has_batches(node.source):
+            return None
+        inside = context.without_errors(node.log_warning)
+        part = self._account.part(self._numbers[id(node.source)])
+        return lambda cursor: self._below.columns(node.source, inside, cursor or 0, part)
+
+    def _draw(self, node: plan.Draws, context: RunContext, cursor: Cursor) -> Stream:
+        sources: tuple[plan.Node, ...] = node.sources
+        if isinstance(node, plan.SampleFromDatasets):
+            number = self._numbers[id(node)]
+            left = [which for which, weight in enumerate(node.weights) if weight]
+            numbers: Callable[[Cursor], Any] = partial(Draws, node, context, number)
+        else:
+            choices, *others = node.sources
+            sources, left = tuple(others), list(range(len(others)))
+            numbers = lambda below: Choices(self.open(choices, context, below), len(sources))  # noqa: E731
+        return Directed(
+            numbers,
+            lambda which, below: self.open(sources[which], context, below),
+            left,
+            stop_on_empty=node.stop_on_empty_dataset,
+            cursor=cursor,
+        )
+
+    def _in_processes(self, node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+        workers = Workers(node.function, node.processes)
+        self._below.own(workers)
+        return map_in_processes(node, source, context, number, workers)
+
+    def _repeat(self, node: plan.Repeat, context: RunContext, cursor: Cursor) -> Stream:
+        epochs = (1 << 30) if node.count is None else node.count
+        return Repeated(
+            lambda turn, below: self.open(node.source, context.at(context.epoch * epochs + turn), below),
+            node.count,
+            cursor,
+        )
+
+    def _many(self, node: plan.Many, context: RunContext, cursor: Cursor) -> Stream:
+        sources = node.sources
+        if isinstance(node, plan.Concatenate):
+            return EndToEnd(lambda which, below: self.open(sources[which], context, below), len(sources), cursor)
+        if isinstance(node, plan.Zip):
+            return SideBySide(lambda which, below: self.open(sources[which], context, below), len(sources), cursor)
+
+        if not isinstance(node, plan.Mix):
+            return self._draw(node, context, cursor)
+
+        def open_turn(which: int, turn: int, below: Cursor) -> Stream:
+            epoch = (context.epoch << 32) + turn if turn else context.epoch
+            return self.open(sources[which], context.at(epoch), below)
+
+        return InPattern(open_turn, node, cursor)
+
+
+def _made(
+    make: Callable[..., Iterator[Tree]], node: plan.Node, context: RunContext, number: int, source: Input
+) -> Iterator[Tree]:
+    return make(node, source, context, number)
+
+
+def _lost(below: Below, context: RunContext, error: Exception, number: int) -> None:
+    below.lost(error, number, context)
+
+
+def _raise(error: Exception, number: int) -> None:
+    del number
+    raise error
+
+
+def _filter(node: plan.Filter, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
+    del context, number
+    source.resumes()
+    for element, holds in source.tried(lambda element, at: call("filter", node.predicate, element, number=at)):
+        if holds:
             yield element
 
 
-_END = object()
-
-
-def _generate(node: plan.Generator) -> Iterator[Tree]:
-    return iter(call("from_generator", node.make))
-
-
-def _filter(node: plan.Filter, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _take_while(node: plan.TakeWhile, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    for at, element in enumerate(source):
-        if call("filter", node.predicate, element, number=at):
-            yield element
-
-
-def _take_while(node: plan.TakeWhile, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    del context, number
-    for at, element in enumerate(source):
-        if not call("take_while", node.predicate, element, number=at):
+    ended = bool(source.state)  # The source goes on behind the element that ended this.
+    source.resumes(lambda: ended)
+    if ended:
+        return
+    for element, holds in source.tried(lambda element, at: call("take_while", node.predicate, element, number=at)):
+        if not holds:
+            ended = True
             return
         yield element
 
 
-def _map(node: plan.Map, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    for at, element in enumerate(source):
-        seed = mix(context.seed, number, context.epoch, at)
-        if hasattr(node.function, "apply"):
-            columns = node.function.apply(stack([element]), np.array([seed], np.uint64))
-            yield row_of(columns, 0)
-        elif node.rng:
-            yield call("map", node.function, element, np.random.Generator(np.random.Philox(key=seed)), number=at)
-        else:
-            yield call("map", node.function, element, number=at)
-
-
-def _interleave(node: plan.Interleave, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    """As tf.data: a place whose data set ended is filled when its turn comes again."""
-    del context, number
-    inputs = enumerate(source)
-    places: list[Iterator[Tree] | None] = [None] * node.cycle_length
-    turn, open_places, ended = 0, 0, False
-    while open_places or not ended:
-        current = places[turn]
-        if current is None and not ended:
-            following = next(inputs, None)
-            if following is None:
-                ended = True
-            else:
-                places[turn] = _open_inner(call("interleave", node.function, following[1], number=following[0]))
-                open_places += 1
-            continue
-        if current is not None:
-            block = list(itertools.islice(current, node.block_length))
-            yield from block
-            if len(block) < node.block_length:
-                places[turn] = None
-                open_places -= 1
-        turn = (turn + 1) % node.cycle_length
-
-
-def _open_inner(elements: Any) -> Iterator[Tree]:
-    return iter(elements.with_options(threads=1) if hasattr(elements, "with_options") else elements)
-
-
-def _unbatch(node: plan.Unbatch, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _unbatch(node: plan.Unbatch, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del node, context, number
-    for batch in source:
-        for row in range(length_of(batch)):
+    point, given = None, source.state or 0
+    source.resumes(lambda: given, lambda: point)
+    while True:
+        point = source.here()
+        try:
+            batch = next(source)
+        except StopIteration:
+            return
+        length = length_of(batch)
+        for row in range(given, length):
+            given = row + 1
             yield row_of(batch, row)
+        given = 0
 
 
-def _scan(node: plan.Scan, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _scan(node: plan.Scan, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    state = node.initial_state
-    for at, element in enumerate(source):
+    state = node.initial_state if source.state is None else unpack(source.state)[0]
+
+    def make(element: Tree, at: int) -> Tree:
+        nonlocal state
         state, made = call("scan", node.function, state, element, number=at)
-        yield made
+        return made
+
+    source.resumes(lambda: [pack(state)])
+    return (made for _, made in source.tried(make))
 
 
-def _unique(node: plan.Unique, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _unique(node: plan.Unique, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    seen: set[Any] = set()
+    seen: set[bytes] = set()
     held = 0
     for element in source:
-        key = tuple((path, np.asarray(leaf).tobytes(), np.shape(leaf)) for path, leaf in leaves(element))
+        key = encode_element(element, "unique")
+        if len(key) > _DIGEST_BYTES:
+            key = hashlib.blake2b(key, digest_size=_DIGEST_BYTES).digest()
         if key in seen:
             continue
-        held += sum(len(content) + 64 for _, content, _ in key)
+        held += len(key) + _ENTRY_BYTES
         if held > node.limit_bytes:
             raise PlanError("unique", f"the elements seen take more than {node.limit_bytes} bytes; give limit_bytes")
         seen.add(key)
         yield element
 
 
-def _cache(node: plan.Cache, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    del context, number
-    if node.kept:
-        yield from node.kept[0]
-        return
-    elements: list[Tree] = []
-    held = 0
-    for element in source:
-        held += nbytes_of(stack([element]))
-        if held > node.limit_bytes:
-            raise PlanError("cache", f"the elements take more than {node.limit_bytes} bytes; give limit_bytes")
-        elements.append(element)
-        yield element
-    node.kept.append(elements)
-
-
-def _window(node: plan.Window, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[list[Tree]]:
+def _window(node: plan.Window, source: Input, context: RunContext, number: int) -> Iterator[list[Tree]]:
     del context, number
     span = (node.size - 1) * node.stride + 1
     held: list[Tree] = []
-    skip = 0
-    for element in source:
+    starts: deque[Point] = deque()  # Where windows begin whose first element is held.
+    skip = source.state or 0
+    source.resumes(lambda: skip, lambda: starts[0] if starts else None)
+    while True:
+        if not skip and source.taken % node.shift == 0:
+            starts.append(source.here())
+        try:
+            element = next(source)
+        except StopIteration:
+            break
         if skip:
             skip -= 1
             continue
         held.append(element)
         if len(held) == span:
-            yield held[:: node.stride]
+            given, held = held[:: node.stride], held[node.shift :]
             skip = max(node.shift - span, 0)
-            held = held[node.shift :]
+            starts.popleft()
+            yield given
     while held and not node.drop_remainder:
-        yield held[:: node.stride]
-        held = held[node.shift :]
+        given, held = held[:: node.stride], held[node.shift :]
+        starts.popleft()
+        yield given
 
 
-def _shuffle(node: plan.BufferShuffle, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
-    seed = context.seed if node.seed is None else node.seed
-    epoch = context.epoch if node.reshuffle_each_iteration else 0
-    rng = np.random.Generator(np.random.Philox(key=mix(seed, number, epoch)))
-    held = list(itertools.islice(source, node.buffer_size))
-    for element in source:
-        drawn = int(rng.integers(len(held)))
-        yield held[drawn]
-        held[drawn] = element
-    while held:
-        drawn = int(rng.integers(len(held)))
-        yield held[drawn]
-        held[drawn] = held[-1]
-        held.pop()
-
-
-def _shard(node: plan.Shard, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _shard(node: plan.Shard, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del number
     if node.even is not None:
         raise PlanError("shard", f"even={node.even!r} needs a length; shard before the verb that loses it, or leave it")
     count = context.world_size if node.num_shards is None else node.num_shards
-    return itertools.islice(source, context.rank if node.index is None else node.index, None, count)
+    index = context.rank if node.index is None else node.index
+    source.resumes()
+    for element in source:
+        if (source.taken - 1) % count == index:
+            yield element
 
 
-def _batch(
-    node: plan.Batch | plan.PaddedBatch, source: Iterator[Tree], context: RunContext, number: int
-) -> Iterator[Tree]:
+def _batch(node: plan.Batches, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
+    source.resumes()
+    spec = spec_of(node.source)
     while rows := list(itertools.islice(source, node.batch_size)):
         if len(rows) < node.batch_size and node.drop_remainder:
             return
-        columns = stack(rows)
-        if isinstance(node, plan.PaddedBatch):
-            yield pad(columns, node.padded_shapes, node.padding_values)
-        else:
-            yield dense(rows_of(columns, 0, len(rows)))
+        yield finished(node, stack_as(rows, spec))
 
 
-def _enumerate(node: plan.Enumerate, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _enumerate(node: plan.Enumerate, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    return ((np.int64(at), element) for at, element in enumerate(source, node.start))
+    source.resumes()
+    return ((np.int64(at), element) for at, element in enumerate(source, node.start + source.taken))
 
 
-def _same(node: plan.Node, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _same(node: plan.Node, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del node, context, number
+    source.resumes()
     return source
 
 
-def _take(node: plan.Take, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _take(node: plan.Take, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    return itertools.islice(source, node.count)
+    source.resumes()
+    return itertools.islice(source, max(node.count - source.taken, 0))
 
 
-def _skip(node: plan.Skip, source: Iterator[Tree], context: RunContext, number: int) -> Iterator[Tree]:
+def _skip(node: plan.Skip, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
-    return itertools.islice(source, node.count, None)
+    source.resumes()
+    return itertools.islice(source, max(node.count - source.taken, 0), None)
 
 
 _MAKERS: dict[type, Callable[[Any, Any, Any, int], Iterator[Any]]] = {
     plan.Filter: _filter,
     plan.TakeWhile: _take_while,
-    plan.Map: _map,
-    plan.Interleave: _interleave,
+    plan.Map: map_here,
+    plan.Interleave: interleave,
     plan.Unbatch: _unbatch,
     plan.Scan: _scan,
     plan.Unique: _unique,
-    plan.Cache: _cache,
     plan.Window: _window,
-    plan.BufferShuffle: _shuffle,
+    plan.BufferShuffle: shuffle,
     plan.Bucket: buckets,
     plan.Shard: _shard,
     plan.Batch: _batch,
     plan.PaddedBatch: _batch,
+    plan.RaggedBatch: _batch,
     plan.Enumerate: _enumerate,
     plan.Prefetch: _same,
+    plan.IgnoreErrors: _same,
     plan.Take: _take,
     plan.Skip: _skip,
 }
-
-
-class StreamWork:
-    """A stream as the engine's work: elements are pulled when a unit is claimed, by one thread at a time."""
-
-    def __init__(self, elements: Iterator[Tree], skip: int) -> None:
-        self._elements = itertools.islice(elements, skip, None)
-        self._known = skip
-        self._pulled: dict[int, list[Tree]] = {}
-        self._error: Exception | None = None
-
-    def available(self, stop: int) -> int:
-        """Pulls elements until `stop` are known or the stream ends.
-
-        Raises:
-          Exception: What the stream raised, once all elements before it were told.
-        """
-        pulled: list[Tree] = []
-        start = self._known
-        while self._known < stop and self._error is None:
-            try:
-                element = next(self._elements, _END)
-            except Exception as error:  # noqa: BLE001 -- raised in its turn.
-                self._error = error
-                break
-            if element is _END:
-                break
-            pulled.append(element)
-            self._known += 1
-        if pulled:
-            self._pulled[start] = pulled
-        elif self._error is not None:
-            raise self._error
-        return self._known
-
-    def work(self, start: int, stop: int) -> Unit:
-        """The elements [start, stop), which the claim has pulled."""
-        elements = self._pulled.pop(start)
-        return Unit(None, elements, np.arange(start, stop, dtype=np.uint64))

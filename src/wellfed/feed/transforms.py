@@ -30,6 +30,23 @@ class SelectColumns:
                 raise PlanError("select_columns", f"there is no column {name!r}; there are {sorted(columns)}")
         return {name: columns[name] for name in self.names}
 
+    def element_spec(self, spec: Any) -> Any:
+        """The form of an element, from that of one before it."""
+        known = isinstance(spec, Mapping) and all(name in spec for name in self.names)
+        return {name: spec[name] for name in self.names} if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class ParseSchema:
+    """From records to columns as they are stored, Examples or SequenceExamples."""
+
+    schema: Schema
+
+    def apply(self, records: Any, seeds: UInt64s) -> dict[str, Any]:
+        """Parses the rows of `records`; `seeds` is not looked at."""
+        del seeds
+        return self.schema.parse_stored(records)
+
 
 @dataclass(frozen=True, slots=True)
 class DecodeSchema:

@@ -9,13 +9,14 @@ batched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, concat_columns
 from wellfed.errors import PlanError
+from wellfed.feed.ragged import Steps, ragged_of
 
 Tree = Any
 
@@ -88,6 +89,17 @@ def _nbytes(column: Any) -> int:
     return int(column.nbytes)
 
 
+def nbytes_of_element(element: Tree) -> int:
+    """Bytes that one element holds: a row, or a batch."""
+    return sum(_nbytes_of_leaf(leaf) for _, leaf in leaves(element))
+
+
+def _nbytes_of_leaf(leaf: Any) -> int:
+    if isinstance(leaf, (Bytes, Ragged)):
+        return _nbytes(leaf)
+    return len(leaf) if isinstance(leaf, (bytes, str)) else int(np.asarray(leaf).nbytes)
+
+
 def stack(elements: Sequence[Tree]) -> Tree:
     """The columns whose rows are `elements`; rows that do not stack become an array of objects."""
     return _stack(elements, "")
@@ -102,12 +114,41 @@ def _stack(elements: Sequence[Tree], path: str) -> Tree:
         return type(first)(*columns) if hasattr(first, "_fields") else tuple(columns)
     if isinstance(first, (bytes, str, memoryview)):
         return Bytes.from_list([e.encode() if isinstance(e, str) else bytes(e) for e in elements])
+    if isinstance(first, (Bytes, Ragged)):
+        return _stack_columns(elements)
     arrays = [np.asarray(element) for element in elements]
     if any(a.shape != arrays[0].shape or a.dtype != arrays[0].dtype for a in arrays):
-        column = np.empty(len(arrays), np.object_)
-        column[:] = arrays
-        return column
+        return _objects(arrays)
     return np.stack(arrays)
+
+
+def _stack_columns(rows: Sequence[Any]) -> Any:
+    """Rows that are columns themselves: strings of one shape, or rows of any length."""
+    if isinstance(rows[0], Ragged):
+        return ragged_of(rows)
+    if all(isinstance(row, Bytes) and row.shape == rows[0].shape for row in rows):
+        return Bytes.concat([row.reshape(1, *row.shape) for row in rows])
+    return _objects(rows)
+
+
+def _objects(rows: Iterable[Any]) -> Any:
+    rows = list(rows)
+    column = np.empty(len(rows), np.object_)
+    for at, row in enumerate(rows):
+        column[at] = row
+    return column
+
+
+def concat_rows(columns: Sequence[Any]) -> Any:
+    """Columns end to end, in memory of their own; rows that do not stack become an array of objects."""
+    arrays = [column for column in columns if isinstance(column, np.ndarray)]
+    if len(arrays) == len(columns) and any(array.dtype != arrays[0].dtype for array in arrays):
+        return _objects(row for column in columns for row in column)
+    if len(arrays) == len(columns) and any(array.shape[1:] != arrays[0].shape[1:] for array in arrays):
+        return _objects(row for column in columns for row in column)
+    if arrays and len(arrays) < len(columns):
+        return _objects(row for column in columns for row in column)
+    return concat_columns(columns)
 
 
 def _branch(element: Tree, name: Any, path: str) -> Tree:
@@ -127,7 +168,7 @@ def dense(tree: Tree) -> Tree:
     """
     for path, column in leaves(tree):
         if isinstance(column, np.ndarray) and column.dtype.hasobject:
-            found = sorted({f"{row.dtype} {row.shape}" for row in map(np.asarray, column)})
+            found = sorted({_shown(row) for row in column})
             if len(found) > 1:
                 raise PlanError(
                     "batch",
@@ -137,7 +178,16 @@ def dense(tree: Tree) -> Tree:
     return map_tree(_stacked, tree)
 
 
+def _shown(row: Any) -> str:
+    if isinstance(row, (Bytes, bytes)):
+        return f"strings {getattr(row, 'shape', ())}"
+    array = np.asarray(row)
+    return f"{array.dtype} {array.shape}"
+
+
 def _stacked(column: Any) -> Any:
+    if isinstance(column, Steps):
+        return column.to_padded()
     if isinstance(column, np.ndarray) and column.dtype.hasobject and len(column):
-        return np.stack(list(map(np.asarray, column)))
+        return _stack(list(column), "")
     return column

@@ -9,16 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.feed.tree import Tree, dense, nbytes_of, row_of, rows_of, stack
+from wellfed.feed.tree import Tree, concat_rows, dense, map_trees, nbytes_of, row_of, rows_of, stack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wellfed.feed.mixing import UInt64s
+    from wellfed.feed.stats import SkippedRow
 
 # A batch smaller than this is a copy of its own, so that keeping it does not keep its whole unit; larger ones cost too
 # much to copy (ADR 0006). [bytes]
 SMALL_BATCH = 16 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A row that was left out of a unit.
+
+    Attributes:
+      at: How many rows of the unit come before it.
+      row: What is known of it.
+      error: Why it could not be made.
+    """
+
+    at: int
+    row: SkippedRow
+    error: Exception
 
 
 @dataclass(slots=True)
@@ -31,6 +47,8 @@ class Unit:
       rows: The number of each row in its source: uint64 (rows,).
       source: Which of the plan's sources they come from, or each row: int64 (rows,).
       splits: Where each batch begins and ends among the rows, int64 (batches + 1,); None while elements are rows.
+      failures: What was left out.
+      cut_at: The position of the first row where the unit is a part of a batch; see `wellfed.feed.parts`.
     """
 
     columns: Tree | None
@@ -38,6 +56,8 @@ class Unit:
     rows: UInt64s
     source: int | NDArray[np.int64] = 0
     splits: NDArray[np.int64] | None = None
+    failures: tuple[Failure, ...] = ()
+    cut_at: int | None = None
 
     def __len__(self) -> int:
         if self.splits is not None:
@@ -57,6 +77,20 @@ class Unit:
             self.elements = None
         return self.columns
 
+    def part(self, start: int, stop: int) -> Unit:
+        """Its elements [start, stop), without copying and without what was left out."""
+        if self.splits is not None:
+            of_rows = self.splits[start : stop + 1]
+            rows = slice(int(of_rows[0]), int(of_rows[-1]))
+            return Unit(None, list(self)[start:stop], self.rows[rows], self._source(rows), of_rows - of_rows[0])
+        rows = slice(start, stop)
+        if self.elements is not None:
+            return Unit(None, self.elements[start:stop], self.rows[rows], self._source(rows))
+        return Unit(rows_of(self.columns, start, stop), None, self.rows[rows], self._source(rows))
+
+    def _source(self, rows: slice) -> int | NDArray[np.int64]:
+        return self.source if isinstance(self.source, int) else self.source[rows]
+
     def __iter__(self) -> Iterator[Tree]:
         """The elements: rows, or batches."""
         if self.elements is not None:
@@ -73,6 +107,21 @@ class Unit:
         return (dense(rows_of(columns, start, stop)) for start, stop in pairwise(bounds))
 
 
+def concat_units(units: Sequence[Unit]) -> Unit:
+    """The rows, or batches, of units one after another; what was left out of each is not told."""
+    if not units:
+        return Unit(None, [], np.empty(0, np.uint64))
+    if len(units) == 1:
+        return units[0]
+    rows = np.concatenate([unit.rows for unit in units])
+    source = np.concatenate([np.broadcast_to(np.asarray(unit.source, np.int64), len(unit.rows)) for unit in units])
+    if any(unit.splits is not None for unit in units):
+        sizes = np.concatenate([np.diff(unit.splits) for unit in units if unit.splits is not None])
+        splits = np.concatenate([[0], np.cumsum(sizes)])
+        return Unit(None, [element for unit in units for element in unit], rows, source, splits)
+    return Unit(map_trees(concat_rows, [unit.as_columns() for unit in units]), None, rows, source)
+
+
 def _is_dense(column: Any) -> bool:
     return type(column) is np.ndarray and not column.dtype.hasobject
 
@@ -87,3 +136,8 @@ def _mapping_batches(columns: Mapping[str, Any], bounds: list[int], *, copy: boo
         else:
             yield {name: column[start:stop] for name, column in items}
         start = stop
+
+
+def sources_of(units: Sequence[Unit]) -> NDArray[np.int64]:
+    """The source of each row of the units, one after another: int64."""
+    return np.concatenate([np.broadcast_to(np.asarray(unit.source, np.int64), len(unit.rows)) for unit in units])

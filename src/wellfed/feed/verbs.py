@@ -6,7 +6,7 @@ and resuming takes constant time.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
-from wellfed.feed.transforms import SelectColumns
+from wellfed.feed.element_verbs import ElementVerbs
+from wellfed.feed.workers import check_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -26,16 +27,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+AUTOTUNE = -1  # As in tf.data.
 LONGEST_PATTERN = 4096  # Elements after which a mix repeats its pattern, where its weights are no simple shares.
 
 
-class Verbs(ABC):
+class Verbs(ElementVerbs):
     """What can be asked of a data set; `Dataset` says what holds for all verbs."""
 
     _node: plan.Node
-
-    @abstractmethod
-    def _with(self, node: plan.Node) -> Dataset: ...
 
     @abstractmethod
     def _over(self, make: Callable[[tuple[plan.Node, ...]], plan.Node], others: Sequence[Dataset]) -> Dataset: ...
@@ -43,29 +42,36 @@ class Verbs(ABC):
     @abstractmethod
     def _self(self) -> Dataset: ...
 
-    def _need_rows(self, verb: str) -> None:
-        if not plan.is_addressable(self._node):
-            lost = plan.lost_by(self._node)
-            raise PlanError(verb, f"needs rows by number, which {lost} lost; put {verb} before it")
-
     # --- Order --------------------------------------------------------------------------------------
 
     def shuffle(
-        self, buffer_size: int | None = None, *, seed: int | None = None, reshuffle_each_iteration: bool = True
+        self,
+        buffer_size: int | None = None,
+        *,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool = True,
+        block: int | None = None,
     ) -> Dataset:
         """Puts elements into a random order: exact, over the whole data set, another in each epoch. Addressable.
 
         The order is arithmetic (a keyed bijection), so it costs nothing to start and needs no buffer. Where a verb
         before it lost the rows, it is a seeded reservoir of `buffer_size` elements, as tf.data's: replayable.
 
+        `block` is for data larger than memory on disks that are slow to jump: blocks of neighbours are permuted, and
+        the order so made is mixed in windows, each of which reads a few blocks only. Arithmetic too. docs/feed.md
+        tells how well it mixes.
+
         Args:
-          buffer_size: Elements, as in tf.data. More than 1 gives the exact shuffle; 1 leaves the order as it is.
+          buffer_size: Elements, as in tf.data. More than 1 gives the exact shuffle; 1 leaves the order as it is. With
+            `block`, elements in a window; 16 blocks where None.
           seed: The same seed gives the same order in the same epoch, on any machine. None draws one for each data set.
           reshuffle_each_iteration: False: the same order in each epoch.
+          block: Neighbouring elements that stay near each other; None: none do.
 
         Raises:
-          PlanError: `buffer_size` is below 1. At iteration: the data set has no length, or there is no seed and
-            `shard` below or above would tear ranks apart.
+          PlanError: `buffer_size` or `block` is below 1, or `block` comes after a verb that lost the rows. At
+            iteration: the data set has no length, or there is no seed and `shard` below or above would tear ranks
+            apart.
 
         Differs from tf.data:
           `buffer_size` may be left out, and any size shuffles all elements. The number where elements are a power of
@@ -73,6 +79,10 @@ class Verbs(ABC):
         """
         if buffer_size is not None and buffer_size < 1:
             raise PlanError("shuffle", f"buffer_size must be at least 1 element, got {buffer_size}")
+        if block is not None:
+            self._need_rows("shuffle(block=)")
+            window = 16 * block if buffer_size is None else buffer_size
+            return self._with(plan.Shuffle(self._node, seed, reshuffle_each_iteration, block, window))
         if buffer_size == 1:
             return self._self()
         if plan.is_addressable(self._node):
@@ -209,24 +219,45 @@ class Verbs(ABC):
 
     # --- Elements -----------------------------------------------------------------------------------
 
-    def map(self, function: Callable[..., Any] | plan.Transform, *, rng: bool = False) -> Dataset:
+    def map(
+        self,
+        function: Callable[..., Any] | plan.Transform,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        *,
+        rng: bool = False,
+        processes: int | None = None,
+    ) -> Dataset:
         """Applies `function` to each element. Addressable.
 
         Args:
           function: Takes one element and gives one: a mapping, a tuple, an array or a number. It is called from several
             threads at a time. A built-in transform, such as `wf.image.Resize`, works on whole columns instead.
+          num_parallel_calls: A number, -1 or None. Here so that chains written for tf.data run: the threads of the data
+            set call it, as many as `with_options` says.
+          deterministic: Whether the order is kept. It always is.
           rng: Call it with a `numpy.random.Generator` besides. Its numbers depend on seed, verb, epoch and position
             only; the seed is the first that a `shuffle` of this data set gives, or drawn once where none does.
+          processes: Call it in so many processes, for heavy Python that threads would only take turns at. They start
+            with the first element of an iteration and end with it. The function must pickle; what it takes and gives
+            is copied between processes, arrays through shared memory. What comes out is the same.
 
         Raises:
+          PlanError: `function` is none; or it does not pickle, or works on columns, where `processes` are given.
+          WorkerLostError: At iteration: one of the processes ended.
           StageError: At iteration: the function raised; names it, the row and the record, with the error as cause.
 
         Differs from tf.data:
           `function` is plain Python, called for each element; a tuple arrives as one argument.
         """
+        del deterministic
+        if num_parallel_calls is not None and num_parallel_calls < 1 and num_parallel_calls != AUTOTUNE:
+            raise PlanError("map", f"num_parallel_calls must be at least 1, -1 or None; got {num_parallel_calls}")
         if not callable(function) and not hasattr(function, "apply"):
             raise PlanError("map", f"a function or a transform is due, got {type(function).__name__}")
-        return self._with(plan.Map(self._node, function, rng))
+        if processes is not None:
+            check_processes(function, processes)
+        return self._with(plan.Map(self._node, function, rng, processes or 0))
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
         """Makes one element of `batch_size` neighbours; each leaf gets a first dimension. Addressable.
@@ -261,27 +292,6 @@ class Verbs(ABC):
           PlanError: `batch_size` is below 1. At iteration: a row is longer than its shape.
         """
         return self._with(plan.PaddedBatch(self._node, batch_size, drop_remainder, padded_shapes, padding_values))
-
-    def enumerate(self, start: int = 0) -> Dataset:
-        """Each element becomes the tuple of its number (int64) and itself. Addressable."""
-        return self._with(plan.Enumerate(self._node, start))
-
-    def with_row_ids(self) -> Dataset:
-        """Each element becomes the tuple of where it came from and itself. Addressable.
-
-        Where it came from is `{"source": int64, "row": int64}`: which of the sources of this data set, from 0 in the
-        order in which they were given, and the number of its row there.
-        """
-        self._need_rows("with_row_ids")
-        return self._with(plan.RowIds(self._node))
-
-    def select_columns(self, *names: str) -> Dataset:
-        """Mappings with these names only, in this order. Addressable.
-
-        Raises:
-          PlanError: At iteration: an element has no such name.
-        """
-        return self.map(SelectColumns(names))
 
     def apply(self, transformation: Callable[[Dataset], T]) -> T:
         """What `transformation` makes of this data set, as in tf.data."""

@@ -63,7 +63,8 @@ class StreamWindow:
     def advance(self, keep: int, want: int = 0) -> bool:
         """See `Window`."""
         kept = self.block[keep - self.base :]
-        size = max(self._block_bytes, min(want, 2 * len(kept)), len(kept) + self._block_bytes // 4)
+        # By a quarter at least: what is kept is copied, and headers may ask for little more again and again.
+        size = max(self._block_bytes, min(want, 2 * len(kept)), len(kept) + max(self._block_bytes, len(kept)) // 4)
         block = np.empty(size, np.uint8)
         block[: len(kept)] = kept
         added = self._stream.read_into(block[len(kept) :].data)

@@ -163,6 +163,8 @@ class Walker:
         self.window, self.path = window, path
         self._check, self._skip = check, on_damage == "skip"
         self._aim = 16  # Records a run; follows the size of the records met.
+        self._searched: NDArray[np.uint8] | None = None
+        self._search: _native.FrameSearch | None = None  # Over the block `_searched`, once damage was met there.
         self.records = 0
         self.position = start
         self.damage: list[Damage] = []
@@ -196,9 +198,11 @@ class Walker:
         """The records that lie whole in the block, and the status after them."""
         window = self.window
         # One more than asked for where payloads are not checked: it is given back below.
-        offsets, after, status = _native.scan_frames(
-            window.block, self.position - window.base, most + (not self._check), self._check
-        )
+        start, count = self.position - window.base, most + (not self._check)
+        if self._check and self._search is not None and self._searched is window.block:
+            offsets, after, status = self._search.scan(start, count)
+        else:
+            offsets, after, status = _native.scan_frames(window.block, start, count, self._check)
         if not self._check and len(offsets):
             last = int(offsets[-1])
             if status == _native.FRAME_OK:
@@ -216,7 +220,11 @@ class Walker:
         return run, status
 
     def _payload_holds(self, at: int) -> bool:
-        return bool(_native.scan_frames(self.window.block, at, 1, True)[2] == _native.FRAME_OK)
+        if self._skip:
+            status = self._searcher().scan(at, 1)[2]
+        else:
+            status = _native.scan_frames(self.window.block, at, 1, True)[2]
+        return bool(status == _native.FRAME_OK)
 
     def _frame_bytes(self) -> int:
         """Bytes of the record at `position`, once its header is there to say so."""
@@ -244,7 +252,7 @@ class Walker:
         window = self.window
         window.check()
         at = self.position - window.base
-        reason = explain(window.block, at, status)
+        reason = explain(window.block, at, status, self._searcher() if self._skip else None)
         if self.position == 0 and status != _native.FRAME_BAD_PAYLOAD_CRC:
             found = sniff(window.block[:512].tobytes())
             if found:
@@ -280,15 +288,19 @@ class Walker:
         """Where the next whole record stands, both of whose sums hold; the end of the stream where there is none."""
         window = self.window
         while True:
-            at, status = _native.find_frame_in_stream(window.block, position - window.base, _MAX_LENGTH)
+            search = self._searcher()
+            at, status = search.find_in_stream(position - window.base, _MAX_LENGTH)
             position = window.base + at
             if status == _native.FRAME_OK:
                 return position
             want = FRAME_BYTES
             if status == _native.FRAME_TRUNCATED:
                 want += header_length(window.block, at) or 0
-            if window.advance(position, want):
-                continue
-            if status == _native.FRAME_END:
-                return window.base + len(window.block)
-            position += 1  # A header whose record goes on beyond the end.
+            if not window.advance(position, want):
+                return window.base + search.find(at)  # Nothing follows: a record that goes on there is none.
+
+    def _searcher(self) -> _native.FrameSearch:
+        """The search over the block at hand, which remembers what it summed there."""
+        if self._search is None or self._searched is not self.window.block:
+            self._searched, self._search = self.window.block, _native.FrameSearch(self.window.block)
+        return self._search

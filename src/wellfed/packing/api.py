@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from wellfed.packing.job import Job
 from wellfed.packing.options import OnError, PackFields, PackOptions
 from wellfed.packing.packer import Packer, check_target
 from wellfed.packing.run import GivenPool, LocalPool, default_workers
-from wellfed.packing.sourced import as_source
+from wellfed.packing.stream import StreamPacker, is_stream
+from wellfed.sources import as_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from wellfed.packing.progress import Progress
     from wellfed.packing.report import PackPlan, PackReport
-    from wellfed.sources import Source
+    from wellfed.sources import Source, Spooled
 
 
 # Starting processes takes a second or two. Below this many pictures threads have done the work by then; the decoders
@@ -43,7 +44,9 @@ def pack(
     the manifest is written last. A pack that was killed goes on with its finished shards when it is run again.
 
     Args:
-      source: The raw data, such as `wf.sources.ClassFolders("photos/")`; or any sequence or iterable of mappings.
+      source: The raw data, such as `wf.sources.ClassFolders("photos/")`; or any sequence or iterable of mappings. What
+        has no length is written to the temporary folder first, so that it can be shuffled; with `shuffle=False`, and
+        without `shards` and `stratify`, it is packed as it comes, a shard at a time.
       out: Folder or fsspec URL of the data set. It is made if it is not there.
       on_error: A bad item ends the pack ("raise"), is left out and reported ("skip"), or is also put aside in
         `out/.wellfed/quarantine` ("quarantine").
@@ -95,18 +98,28 @@ def pack_with(
         raise ValueError(f"workers must be at least 1, got {workers}")
     folder = os.fspath(out)
     check_target(folder, options, overwrite=overwrite)
-    job = Job.plan(as_source(source), options)
-    target = check_target(folder, options, overwrite=overwrite)
-    packer = Packer(job, folder, target, on_error=on_error, overwrite=overwrite, progress=progress)
-    pool = GivenPool(executor) if executor is not None else local_pool(job, workers or default_workers())
+    given, count = as_source(source), workers or default_workers()
+    streamed = is_stream(given, options)
+    job = None if streamed else Job.plan(given, options)
+    target = check_target(folder, options, overwrite=overwrite)  # Once more: listing takes its time.
+    packer: Packer | StreamPacker
+    if job is None:
+        packer = StreamPacker(
+            cast("Spooled", given), folder, target, options, on_error=on_error, overwrite=overwrite, progress=progress
+        )
+    else:
+        packer = Packer(job, folder, target, on_error=on_error, overwrite=overwrite, progress=progress)
+    pool = GivenPool(executor) if executor is not None else local_pool(job, count)
     try:
         return packer.run(pool)
     finally:
         pool.close()
 
 
-def local_pool(job: Job, workers: int) -> LocalPool:
-    """Returns workers of this machine: processes where many pictures are decoded, else threads."""
+def local_pool(job: Job | None, workers: int) -> LocalPool:
+    """Returns workers of this machine: processes where many pictures are decoded, else threads; also for a stream."""
+    if job is None:
+        return LocalPool(workers, processes=False)
     count = min(workers, len(job.files))
     pictures = job.options.pictures
     decodes = bool(job.work.names) and (pictures.changes_pixels or pictures.check)

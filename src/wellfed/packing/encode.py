@@ -1,6 +1,6 @@
 """Items to framed records, some hundred at a time.
 
-    as they are   source.record(i)        -> frames           Examples that need not be taken apart
+    as they are   source.records()        -> frames           Examples that need not be taken apart
     columns       source.load_columns()   -> pictures -> native encoder
     items         source.load(i)          -> pictures -> native encoder; where one is at fault, one by one
 
@@ -86,13 +86,17 @@ class EncodedItems:
 
     def _records(self, start: int, stop: int) -> tuple[Framed, int]:
         """Frames records that are Examples already."""
-        records = []
-        for row in range(start, stop):
-            try:
-                records.append(self._task.source.record(row))  # type: ignore[attr-defined]  # as_is says so
-            except SourceError as error:
-                self._refuse(row, {}, error)
-        return _frames(records), len(records)
+        source: Any = self._task.source
+        found = source.records(start, stop)
+        if found is None:
+            one_by_one = []
+            for row in range(start, stop):
+                try:
+                    one_by_one.append(source.record(row))
+                except SourceError as error:
+                    self._refuse(row, {}, error)
+            found = Bytes.from_list(one_by_one)
+        return _frames(found), len(found)
 
     def _columns(self, start: int, stop: int) -> dict[str, Any] | None:
         """Returns many items' columns for the encoder; None where they have to be loaded one by one."""
@@ -126,7 +130,7 @@ class EncodedItems:
         schema = self._task.schema
         try:
             if schema.records == "SequenceExample":
-                return _frames([schema.encode_record(item) for item in ready.values()]), len(ready)
+                return _frames(Bytes.from_list([schema.encode_record(item) for item in ready.values()])), len(ready)
             columns = schema.encode_rows(list(ready.values()))
             return encode_examples(columns, framed=True).data, len(ready)
         except EncodeError:
@@ -159,9 +163,8 @@ class EncodedItems:
         return self._task.source.listing().key(row)
 
 
-def _frames(records: list[bytes]) -> Framed:
-    strings = Bytes.from_list(records)
-    return _native.frame_records(strings.data, strings.starts, strings.sizes)
+def _frames(records: Bytes) -> Framed:
+    return _native.frame_records(records.data, records.starts, records.sizes)
 
 
 def quarantine_name(key: str) -> str:

@@ -75,6 +75,12 @@ class Job:
         """The file names of all shards, in order."""
         return [name for names in self.names for name in names]
 
+    @property
+    def writes_tfds(self) -> bool:
+        """Whether metadata of TensorFlow Datasets is written: it reads uncompressed shards of Examples only."""
+        plain = not self.options.compression and self.schema.records == "Example"
+        return self.options.layout == "tfds" and plain
+
     def json_options(self) -> dict[str, Any]:
         """Returns the options as they come back from JSON."""
         options: dict[str, Any] = json.loads(json.dumps(self.options.to_json()))
@@ -154,7 +160,7 @@ class Job:
         names = kinds[0].names if len(kinds) == 1 else ()
         found, counts = np.unique(labels[plan.rows], return_counts=True)
         return {
-            names[label] if label < len(names) else str(label): int(count)
+            "(none)" if label < 0 else names[label] if label < len(names) else str(label): int(count)
             for label, count in zip(found, counts, strict=True)
         }
 

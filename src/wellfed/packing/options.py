@@ -46,7 +46,8 @@ class PictureOptions:
       quality: Of a JPEG that is encoded, 1 to 100.
       exif: "apply" turns pictures upright as EXIF says; "keep" stores them as they are.
       fields: Which facts of the (only) picture are stored beside it: "format", "height", "width", "channels".
-      check: Decode every picture and refuse those that cannot be. Without it, headers and ends are checked.
+      check: Decode every picture, and refuse those that the decoder or Pillow cannot open. Without it, headers and
+        ends are checked.
     """
 
     encoding: Encoding = "keep"

@@ -32,7 +32,7 @@ from wellfed.packing.staging import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from wellfed.packing.job import Job
     from wellfed.packing.options import OnError, PackOptions
@@ -110,21 +110,8 @@ class Packer:
           PackError: Another pack is running here, or began here with other options.
           WellfedError, OSError: What ended it. Finished shards are kept, and a note on the error says so.
         """
-        made = _missing_folders(self._folder)
-        lock = Lock(lock_path(self._folder), self._folder.path)
-        try:
-            report = self._pack(pool)
-        except BaseException as error:
-            if not self._keep(error):
-                clear(self._folder)
-                lock.release()
-                for place in made:
-                    with contextlib.suppress(OSError):
-                        place.rmdir()
-            raise
-        finally:
-            unlock(lock, self._folder)
-        return report
+        with held(self._folder, self._keep):
+            return self._pack(pool)
 
     def _pack(self, pool: Pool) -> PackReport:
         check_plan(self._folder, self._job.fingerprint(), restart=self._overwrite)
@@ -132,11 +119,12 @@ class Packer:
         if manifest is None:
             self._run(pool)
             manifest = self._job.manifest(self._results)
-            publish(self._folder, manifest, tfds=self._writes_tfds)
+            publish(self._folder, manifest, tfds=self._job.writes_tfds)
         if self._job.options.version:
             switch(open_folder(self._out), self._job.options.version)
         finish(self._folder, manifest)
-        return self._report(manifest)
+        seconds = time.monotonic() - self._began
+        return report_of(self._folder, manifest, self._results.values(), seconds, self._resumed.shards)
 
     def _run(self, pool: Pool) -> None:
         job, files = self._job, self._job.files
@@ -171,14 +159,9 @@ class Packer:
                 total_shards=len(self._job.files),
                 seconds=time.monotonic() - self._began,
                 resumed_items=self._resumed.items,
+                resumed_bytes=self._resumed.bytes_in,
             )
         )
-
-    @property
-    def _writes_tfds(self) -> bool:
-        # TensorFlow Datasets reads uncompressed shards of Examples only.
-        plain = not self._job.options.compression and self._job.schema.records == "Example"
-        return self._job.options.layout == "tfds" and plain
 
     def _published(self) -> Manifest | None:
         """Takes up what an earlier run has finished; returns the manifest where it had written even that."""
@@ -201,20 +184,53 @@ class Packer:
             )
         return kept > 0
 
-    def _report(self, manifest: Manifest) -> PackReport:
-        splits = manifest.splits
-        return PackReport(
-            folder=self._folder.path,
-            name=manifest.name,
-            version=manifest.version,
-            records={name: sum(shard.records for shard in shards) for name, shards in splits.items()},
-            shards={name: len(shards) for name, shards in splits.items()},
-            bytes_in=sum(result.bytes_in for result in self._results.values()),
-            bytes_out=sum(shard.bytes for shards in splits.values() for shard in shards),
-            skipped=manifest.skipped,
-            seconds=time.monotonic() - self._began,
-            resumed_shards=self._resumed.shards,
-        )
+
+def report_of(
+    folder: Folder, manifest: Manifest, results: Iterable[ShardResult], seconds: float, resumed_shards: int
+) -> PackReport:
+    """Returns the report of a pack that has ended well."""
+    splits = manifest.splits
+    return PackReport(
+        folder=folder.path,
+        name=manifest.name,
+        version=manifest.version,
+        records={name: sum(shard.records for shard in shards) for name, shards in splits.items()},
+        shards={name: len(shards) for name, shards in splits.items()},
+        bytes_in=sum(result.bytes_in for result in results),
+        bytes_out=sum(shard.bytes for shards in splits.values() for shard in shards),
+        skipped=manifest.skipped,
+        seconds=seconds,
+        resumed_shards=resumed_shards,
+    )
+
+
+@contextlib.contextmanager
+def held(folder: Folder, keep: Callable[[BaseException], bool]) -> Iterator[None]:
+    """Keeps other packs out of a folder, and after an error takes away what is of no use.
+
+    Args:
+      folder: Where the shards go.
+      keep: Says whether something is left that the next run can take up.
+
+    Raises:
+      PackError: Another pack is running there.
+    """
+    made = _missing_folders(folder)
+    lock = Lock(lock_path(folder), folder.path)
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno and error.filename is None:
+            error.filename = folder.path  # A full disk does not say which.
+        if not keep(error):
+            clear(folder)
+            lock.release()
+            for place in made:
+                with contextlib.suppress(OSError):
+                    place.rmdir()
+        raise
+    finally:
+        unlock(lock, folder)
 
 
 def _missing_folders(folder: Folder) -> list[Path]:

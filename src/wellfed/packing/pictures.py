@@ -7,11 +7,13 @@ bytes --header, end-->  the same bytes                      the default
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from PIL import JpegImagePlugin, PngImagePlugin
 
 from wellfed import image
 from wellfed.columns import Bytes
@@ -162,6 +164,7 @@ def prepare_picture(value: Any, options: PictureOptions) -> tuple[Any, Facts]:
         _check_end(value, info.format)
         if options.check:
             image.decode_image(value, channels=0, dtype="uint16" if info.bits > 8 else "uint8")
+            _check_opens(value, info.format)
         return value, Facts(info.format, info.height, info.width, info.channels, info.bits)
     pixels = image.decode_image(
         value,
@@ -279,6 +282,20 @@ def _check_end(encoded: bytes, name: str) -> None:
         _check_png_end(view)
     elif name == "jpeg" and view[-2:] != _JPEG_END and bytes(view).rfind(_JPEG_END) < 0:
         raise ImageError(f"the JPEG of {len(view)} bytes is cut: it has no end marker")
+
+
+# The other formats are decoded by Pillow itself. Its classes, not Image.open, which warns about sizes.
+_PILLOW = {"jpeg": JpegImagePlugin.JpegImageFile, "png": PngImagePlugin.PngImageFile}
+
+
+def _check_opens(encoded: bytes, name: str) -> None:
+    """Raises `ImageError` where Pillow, by which most other tools read, cannot open what the decoder takes."""
+    if name not in _PILLOW:
+        return
+    try:
+        _PILLOW[name](io.BytesIO(encoded)).close()
+    except Exception as error:  # Pillow's readers raise anything on damaged bytes.
+        raise ImageError(f"Pillow cannot open the {name.upper()} of {len(encoded)} bytes: {error}") from error
 
 
 # Signature, then a chunk of 13 bytes named IHDR: width, height, bits, colour type, ... Source: PNG specification,

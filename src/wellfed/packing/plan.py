@@ -65,7 +65,7 @@ def plan_splits(listing: Listing, options: PackOptions, schema: Schema) -> list[
     plans = []
     for name, rows in _splits(listing, options).items():
         if not len(rows):
-            raise PackError(_empty(name, len(listing), options), options.name)
+            raise PackError(empty_split(name, len(listing), options), options.name)
         count = _shard_count(name, rows, listing, options, schema)
         order = _native.permute_range(len(rows), _key(options.seed, name), 0, len(rows)) if options.shuffle else None
         shuffled = rows if order is None else rows[order.astype(np.int64, copy=False)]
@@ -103,12 +103,18 @@ def _splits(listing: Listing, options: PackOptions) -> dict[str, NDArray[np.int6
     if split is None or isinstance(split, str):
         return {split or "train": every}
     hashes = key_hashes(listing.keys.encoded(), len(listing))
-    edges = np.cumsum(list(split.values()))[:-1]
-    if options.stratify:
-        which = _stratified(hashes, listing, edges)
-    else:
-        which = np.searchsorted(edges, hashes / 2.0**64, side="right")
+    which = _stratified(hashes, listing, _edges(split)) if options.stratify else split_numbers(hashes, split)
     return {name: np.flatnonzero(which == at) for at, name in enumerate(split)}
+
+
+def split_numbers(hashes: NDArray[np.uint64], split: Mapping[str, float]) -> NDArray[np.int64]:
+    """Returns which of the splits each key is in, by its hash: int64 (n,)."""
+    return np.searchsorted(_edges(split), hashes / 2.0**64, side="right").astype(np.int64)
+
+
+def _edges(split: Mapping[str, float]) -> NDArray[np.float64]:
+    """Returns where one split's share ends and the next one's begins."""
+    return np.cumsum(list(split.values()))[:-1]
 
 
 def _stratified(hashes: NDArray[np.uint64], listing: Listing, edges: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -141,9 +147,9 @@ def _shard_count(name: str, rows: NDArray[np.int64], listing: Listing, options: 
     return count
 
 
-def record_overhead(schema: Schema) -> int:
-    """Returns about how many bytes a record has beyond its item's content: framing, names, tags."""
-    return _FRAMING_BYTES + sum(len(name.encode()) + 14 for name in schema)
+def record_overhead(names: Iterable[str]) -> int:
+    """Returns about how many bytes a record of these features has beyond its content: framing, names, tags."""
+    return _FRAMING_BYTES + sum(len(name.encode()) + 14 for name in names)
 
 
 def _key(seed: int, split: str) -> int:
@@ -151,7 +157,8 @@ def _key(seed: int, split: str) -> int:
     return int.from_bytes(hashlib.blake2b(f"{seed}/{split}".encode(), digest_size=8).digest(), "little")
 
 
-def _empty(name: str, n: int, options: PackOptions) -> str:
+def empty_split(name: str, n: int, options: PackOptions) -> str:
+    """Returns the sentence for a split that gets none of n items."""
     share = options.split.get(name) if isinstance(options.split, Mapping) else None
     of = f"{share:g} of {n} items" if share else f"none of {n} items"
     return f"split {name!r} would be empty ({of}): give it a larger share, more items, or stratify"

@@ -31,6 +31,7 @@ class Progress:
       total_shards: All shards of the plan.
       seconds: Since packing began, without what an earlier run had finished.
       resumed_items: Items that an earlier run had finished; they count in `items`, not in the rate.
+      resumed_bytes: What those hold; they count in `bytes_in`, not in the rate. [bytes]
     """
 
     items: int
@@ -41,12 +42,23 @@ class Progress:
     total_shards: int
     seconds: float
     resumed_items: int
+    resumed_bytes: int
+
+    @property
+    def items_per_second(self) -> float:
+        """The rate so far, in items a second."""
+        return (self.items - self.resumed_items) / self.seconds if self.seconds else 0.0
+
+    @property
+    def bytes_per_second(self) -> float:
+        """The rate so far, in bytes a second."""
+        return (self.bytes_in - self.resumed_bytes) / self.seconds if self.seconds else 0.0
 
     @property
     def seconds_left(self) -> float | None:
         """Returns the seconds that are left at the rate so far; None before there is a rate."""
-        done = self.items - self.resumed_items
-        return (self.total_items - self.items) * self.seconds / done if done else None
+        rate = self.items_per_second
+        return (self.total_items - self.items) / rate if rate else None
 
 
 class Counters:

@@ -48,7 +48,12 @@ def ray_executor(address: str) -> Iterator[Executor]:
         ray = importlib.import_module("ray")
     except ImportError as error:
         raise MissingExtraError("packing on Ray", "ray", "ray") from error
-    ray.init(address, log_to_driver=False)
+    try:
+        ray.init(address, log_to_driver=False)
+    except ValueError as error:
+        if "ray[client]" not in str(error):
+            raise
+        raise MissingExtraError(f"packing on {address}", "ray[client]", "ray") from error
     try:
         yield RayExecutor(ray)
     finally:

@@ -8,9 +8,9 @@ from wellfed.datasets import Shard, open_dataset
 from wellfed.datasets.folder import open_folder
 from wellfed.errors import PackError
 from wellfed.packing.job import Job
-from wellfed.packing.sourced import as_source
 from wellfed.packing.staging import Lock, clear, lock_path, staged_name, unlock
 from wellfed.packing.write import index_name, write_shard
+from wellfed.sources import as_source
 
 if TYPE_CHECKING:
     import os

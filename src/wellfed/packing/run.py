@@ -27,14 +27,15 @@ from wellfed.packing.encode import ITEM_ERRORS, Stopped
 from wellfed.packing.write import ShardTask, write_shard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from wellfed.packing.staging import ShardResult
 
+_Attempt = tuple[int, "Callable[[], ShardTask]"]  # Which it is, from 1; and what makes the task.
 _ATTEMPTS = 3
 _POLL_SECONDS = 0.1
 # Trying again helps against none of these.
-_FINAL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS}
+_FINAL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class LocalPool:
@@ -93,7 +94,7 @@ Pool = LocalPool | GivenPool
 
 
 def run_tasks(
-    tasks: Sequence[Callable[[], ShardTask]],
+    tasks: Iterable[Callable[[], ShardTask]],
     pool: Pool,
     done: Callable[[ShardResult], None],
     tick: Callable[[], None],
@@ -102,7 +103,7 @@ def run_tasks(
     """Runs all tasks, a few more at a time than there are workers.
 
     Args:
-      tasks: Makers of the tasks; each is called when its task's turn comes, so that few are in memory.
+      tasks: Makers of the tasks; each is taken and called when its task's turn comes, so that few are in memory.
       pool: Where they run.
       done: Called in this thread with each result.
       tick: Called in this thread about ten times a second.
@@ -112,23 +113,25 @@ def run_tasks(
       WellfedError, OSError: What ended a task, after it was tried again where that can help. Running tasks are stopped
         and waited for.
     """
-    waiting = list(reversed(range(len(tasks))))
-    attempts = [0] * len(tasks)
-    running: dict[Future[ShardResult], int] = {}
+    fresh, again = iter(tasks), list[_Attempt]()
+    running: dict[Future[ShardResult], _Attempt] = {}
     try:
-        while waiting or running:
-            while waiting and len(running) < 2 * pool.workers:
-                number = waiting.pop()
-                attempts[number] += 1
-                running[pool.submit(tasks[number]())] = number
+        while True:
+            while len(running) < 2 * pool.workers:
+                make = again.pop() if again else next(((1, make) for make in fresh), None)
+                if make is None:
+                    break
+                running[pool.submit(make[1]())] = make
+            if not running:
+                return
             finished, _ = wait(running, _POLL_SECONDS, FIRST_COMPLETED)
             for future in finished:
-                number = running.pop(future)
+                attempt, task = running.pop(future)
                 error = future.exception()
                 if error is None:
                     done(future.result())
-                elif attempts[number] < _ATTEMPTS and _may_help(error):
-                    waiting.append(number)
+                elif attempt < _ATTEMPTS and _may_help(error):
+                    again.append((attempt + 1, task))
                 else:
                     raise _explained(error)  # noqa: TRY301 -- stopping the others is the same for every end.
             tick()

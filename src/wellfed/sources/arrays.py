@@ -25,7 +25,7 @@ import numpy as np
 from wellfed.datasets import ClassLabel, Schema
 from wellfed.errors import SourceError
 from wellfed.io.files import MappedFile
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, vanished
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_file, vanished
 from wellfed.sources.listing import Listing, NumberedKeys
 from wellfed.sources.sniff import describe, read_head
 from wellfed.sources.types import type_of_array
@@ -64,9 +64,10 @@ class Numpy(ListedSource):
 
     def __post_init__(self) -> None:
         if isinstance(self.files, Mapping):
-            object.__setattr__(self, "files", {name: existing_path(path) for name, path in self.files.items()})
+            files = {name: existing_file(path, "a .npy file") for name, path in self.files.items()}
+            object.__setattr__(self, "files", files)
         else:
-            object.__setattr__(self, "files", existing_path(self.files))
+            object.__setattr__(self, "files", existing_file(self.files, "a .npy or .npz file"))
 
     def scan(self) -> Scan:
         """Reads the arrays' headers."""
@@ -115,9 +116,12 @@ class Numpy(ListedSource):
             for name, array in list(self._splits.values())[at].items():
                 if numbers.max() >= len(array.values):
                     return None
-                rows = array.values[numbers]
-                empty = np.empty((stop - start, *rows.shape[1:]), rows.dtype.newbyteorder("="))
-                columns.setdefault(name, empty)[places] = rows
+                rows = np.take(array.values, numbers, axis=0)  # Rows at a time; indexing goes value by value.
+                native = rows.astype(rows.dtype.newbyteorder("="), copy=False)
+                if len(places) == stop - start:
+                    columns[name] = native
+                else:
+                    columns.setdefault(name, np.empty((stop - start, *native.shape[1:]), native.dtype))[places] = native
                 array.check_unchanged()
         return columns
 

@@ -31,6 +31,7 @@ StrPath = str | os.PathLike[str]
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from wellfed.columns import Bytes
     from wellfed.datasets import Schema
     from wellfed.sources.listing import Listing
 
@@ -75,6 +76,10 @@ class RecordSource(Source, Protocol):
         Raises:
           SourceError: It is damaged, or is not there any more as it was listed.
         """
+        ...
+
+    def records(self, start: int, stop: int) -> Bytes | None:
+        """Items `start` to `stop` of the listing, as `record` gives each; None where it must tell what is at fault."""
         ...
 
 
@@ -168,6 +173,18 @@ def existing_path(path: StrPath) -> str:
     return os.path.abspath(text)
 
 
+def existing_file(path: StrPath, due: str) -> str:
+    """`existing_path` of a file; `due` says what it should be, such as "a list".
+
+    Raises:
+      SourceError: It is a URL or a folder, or nothing is there.
+    """
+    found = existing_path(path)
+    if os.path.isdir(found):
+        raise SourceError(f"is a folder; {due} is due", found)
+    return found
+
+
 def read_listed(path: str, size: int) -> bytes:
     """The bytes of a file that was `size` bytes long when it was listed.
 
@@ -200,7 +217,7 @@ def vanished(path: str, error: OSError) -> SourceError:
     """The error for a file that was listed and cannot be read."""
     if isinstance(error, FileNotFoundError):
         return SourceError("was there when it was listed and is gone. Restore it, or list again", path)
-    return SourceError(f"cannot be read: {error.strerror}", path)
+    return SourceError(f"cannot be read: {error.strerror or error}", path)
 
 
 def printable(key: str) -> str:

@@ -172,6 +172,8 @@ def _folder_files(root: StrPath, skipped: list[Skipped]) -> Iterator[tuple[str, 
             path = os.path.join(folder, name)
             if name.startswith("."):
                 skipped.append(Skipped(path, "is hidden"))
+            elif not os.path.isfile(path):
+                skipped.append(Skipped(path, "is no regular file"))
             elif read_head(path).startswith(b"\x1f\x8b"):
                 skipped.append(Skipped(path, "is gzip, where its files are due. To read a tar, give its path"))
             else:
@@ -191,7 +193,8 @@ def _tar_files(root: StrPath) -> Iterator[tuple[str, bytes]]:
                 if member.isreg() and (file := tar.extractfile(member)):
                     yield name, file.read()
     except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        raise SourceError(f"is no tar that can be read: {error}. Fetch it again, or give a folder", path) from error
+        reason = str(error).partition(":\n")[0]  # What follows is what each way of opening it says.
+        raise SourceError(f"is no tar that can be read: {reason}. Fetch it again, or give a folder", path) from error
 
 
 def _read(path: str, content: bytes, found: _Found) -> None:

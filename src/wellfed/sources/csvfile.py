@@ -24,6 +24,7 @@ import numpy as np
 
 from wellfed.datasets import ClassLabel, FeatureType, Scalar, Schema, Text
 from wellfed.errors import SourceError
+from wellfed.io.files import MappedFile
 from wellfed.sources.base import ListedSource, Scan, vanished
 from wellfed.sources.columns import BOOLS, TextColumn, cell_reader
 from wellfed.sources.listing import Listing, NumberedKeys
@@ -65,8 +66,9 @@ class Csv(ListedSource):
       types: Types that are not to be decided, such as `{"id": Text(), "time": Tensor((), "float64", "bytes")}`.
 
     Raises:
+      ValueError: `delimiter` is no single character, or values of a type do not come from a cell.
       SourceError: A file is no CSV (with the line), has other columns than the first, or none of those asked for.
-        A single row with too few or too many cells is an item that fails when it is loaded.
+        A single row with too few or too many cells, or without a class, is an item that fails when it is loaded.
 
     Memory: 32 bytes a row.
     """
@@ -80,6 +82,8 @@ class Csv(ListedSource):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "paths", existing_files(self.paths))
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(f"delimiter must be one character, and no quote or line end, got {self.delimiter!r}")
         for kind in (self.types or {}).values():
             cell_reader(kind)
 
@@ -118,7 +122,9 @@ class Csv(ListedSource):
         item = {}
         for name, (position, read) in self._readers.items():
             if name == self.label and listing.labels is not None:
-                item[name] = int(listing.labels[index])
+                if (label := int(listing.labels[index])) < 0:
+                    raise SourceError(f"row {number} at byte {offset}: column {name!r} is empty; a class is due", path)
+                item[name] = label
                 continue
             try:
                 item[name] = read(row[position])
@@ -127,6 +133,36 @@ class Csv(ListedSource):
                 reason = f"row {number} at byte {offset}: column {name!r} holds {row[position]!r}, which is no {kind}"
                 raise SourceError(reason, path) from error
         return item
+
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Reads the rows from `start` to `stop`; see `ColumnSource`."""
+        listing, kept = self.listing(), cast("_Kept", self.kept)
+        assert isinstance(listing.keys, NumberedKeys)
+        rows: list[list[str]] = [[]] * (stop - start)
+        for file, places, _ in listing.keys.locate_all(start, stop):
+            offsets, sizes = listing.places["offset"][start + places].tolist(), listing.sizes[start + places].tolist()
+            found = self._files[file].rows(offsets, sizes, kept.file_bytes[file], kept.delimiter)
+            if found is None:
+                return None
+            for place, row in zip(places.tolist(), found, strict=True):
+                rows[place] = row
+        if any(len(row) != len(kept.names) for row in rows):
+            return None
+        cells = list(zip(*rows, strict=True))
+        columns: dict[str, Any] = {}
+        for name, (position, read) in self._readers.items():
+            if name == self.label and listing.labels is not None:
+                columns[name] = listing.labels[start:stop]
+                continue
+            try:
+                columns[name] = list(map(read, cells[position]))
+            except (ValueError, KeyError):
+                return None
+        return None if self.label in columns and (columns[self.label] < 0).any() else columns
+
+    @cached_property
+    def _files(self) -> list[_MappedRows]:
+        return [_MappedRows(path) for path in cast("tuple[str, ...]", self.paths)]
 
     @cached_property
     def _readers(self) -> dict[str, tuple[int, Callable[[str], Any]]]:
@@ -142,7 +178,9 @@ class Csv(ListedSource):
     def _check_names(self, names: tuple[str, ...]) -> None:
         if twice := [name for name, count in Counter(names).items() if count > 1 or not name]:
             what = f"the name {twice[0]!r} for more than one column" if twice[0] else "a column without a name"
-            raise SourceError(f"has {what}. Give all names with names=[...], or mend the first row", self._first_path)
+            raise SourceError(
+                f"has {what}. Give all names with names=[...] (--column-names), or mend the first row", self._first_path
+            )
 
     @property
     def _first_path(self) -> str:
@@ -213,10 +251,11 @@ class _Survey:
         return {"sizes": np.array(self._sizes, np.int64), "labels": labels, "places": places}
 
     def _class_type(self, kind: FeatureType, path: str) -> ClassLabel:
+        filled = [name for name in self._classes if name.strip()]  # A row without a class fails when it is loaded.
         if isinstance(kind, Text):
-            kind = ClassLabel(tuple(sorted(self._classes)))
-        elif isinstance(kind, Scalar) and kind.dtype.kind in "iub":
-            kind = ClassLabel(num_classes=max(cell_reader(kind)(name) for name in self._classes) + 1)
+            kind = ClassLabel(tuple(sorted(filled)))
+        elif isinstance(kind, Scalar) and (kind.dtype.kind in "iub" or all(map(_is_whole, filled))):
+            kind = ClassLabel(num_classes=max((_number(name) for name in filled), default=0) + 1)
         if not isinstance(kind, ClassLabel):
             raise SourceError(f"column {self._label!r} is {kind}; a class is a name or a whole number", path)
         numbers = [self._class_number(kind, name, path) for name in self._classes]
@@ -225,15 +264,26 @@ class _Survey:
         return kind
 
     def _class_number(self, kind: ClassLabel, name: str, path: str) -> int:
-        text = name.strip().lower()
+        if not name.strip():
+            return -1
         try:
-            number = kind.names.index(name) if kind.names else BOOLS[text] if text in BOOLS else int(name)
+            number = kind.names.index(name) if kind.names else _number(name)
         except ValueError as error:
             reason = f"column {self._label!r} holds {name!r}, which is none of the {len(kind.names)} classes"
             raise SourceError(reason, path) from error
         if not 0 <= number < kind.num_classes:
             raise SourceError(f"column {self._label!r} holds the class {name}; classes count from 0", path)
         return number
+
+
+def _is_whole(cell: str) -> bool:
+    return cell.strip().lstrip("+-").isdecimal()
+
+
+def _number(cell: str) -> int:
+    """The class that a number, or true or false, stands for."""
+    text = cell.strip().lower()
+    return int(BOOLS[text]) if text in BOOLS else int(text)
 
 
 def _csv_reader(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
@@ -277,6 +327,37 @@ class _Lines:
             yield raw.decode()
 
 
+class _MappedRows:
+    """A file whose rows are read some at a time. Mapped when the first are."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    @cached_property
+    def _file(self) -> MappedFile:
+        return MappedFile(self._path)
+
+    def rows(
+        self, offsets: Iterable[int], sizes: Iterable[int], file_bytes: int, delimiter: str
+    ) -> list[list[str]] | None:
+        """The cells of rows; None where they are not what they were, in a file of `file_bytes`, when it was listed."""
+        try:
+            data = self._file.data.data
+            lines = [bytes(data[at : at + size]).removesuffix(b"\n") for at, size in zip(offsets, sizes, strict=True)]
+            self._file.check_unchanged()
+            if self._file.size != file_bytes:
+                return None
+            # Each by itself: what follows an open quote is no part of another row.
+            return [next(_csv_reader(_lines(line.decode()), delimiter)) for line in lines]
+        except (OSError, UnicodeDecodeError, csv.Error, StopIteration):
+            return None
+
+
+def _lines(text: str) -> Iterator[str]:
+    r"""The lines of a row. They end at \n alone, as when the rows were found: others are part of their cell."""
+    return (f"{line}\n" for line in text.split("\n"))
+
+
 def _read_row(path: str, file_bytes: int, offset: int, size: int, delimiter: str) -> list[str]:
     """The cells of one row of a file that was `file_bytes` long when it was listed."""
     try:
@@ -287,8 +368,7 @@ def _read_row(path: str, file_bytes: int, offset: int, size: int, delimiter: str
             text = file.read(size).decode()
     except OSError as error:
         raise vanished(path, error) from error
-    # Lines end at \n alone, as they did when the rows were found: others are part of their cell.
-    return next(_csv_reader((f"{line}\n" for line in text.removesuffix("\n").split("\n")), delimiter))
+    return next(_csv_reader(_lines(text.removesuffix("\n")), delimiter))
 
 
 def _told_delimiter(path: str) -> str:

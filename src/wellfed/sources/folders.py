@@ -19,13 +19,25 @@ from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.datasets import ClassLabel, Image, Schema, Text
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture, vanished
-from wellfed.sources.listing import JoinedKeys, ListingBuilder
+from wellfed.sources.base import (
+    ListedSource,
+    Scan,
+    StrPath,
+    existing_file,
+    existing_path,
+    printable,
+    read_picture,
+    vanished,
+)
+from wellfed.sources.listing import JoinedKeys, Listing, ListingBuilder
 from wellfed.sources.sniff import describe, image_kind, read_heads, sure_pictures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
+_BLOCK = 1 << 16
 _LOOSE = "is a picture outside the class folders"
 _SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"}
 
@@ -60,7 +72,7 @@ class ClassFolders(ListedSource):
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", existing_path(self.root))
         if self.labels_file is not None:
-            object.__setattr__(self, "labels_file", existing_path(self.labels_file))
+            object.__setattr__(self, "labels_file", existing_file(self.labels_file, "a list of class names"))
         if not os.path.isdir(self.root):
             raise SourceError("is a file; a folder of class folders is due", os.fspath(self.root))
 
@@ -70,21 +82,22 @@ class ClassFolders(ListedSource):
         splits = self._splits()
         depth = 1 if splits else 0
         classes: dict[str, int] = {}
-        for key, size in _pictures(os.fspath(self.root), builder):
-            *folders, _ = key.split("/")
+        for folder, pictures, sizes in _pictures(os.fspath(self.root), builder):
+            folders = folder.split("/")[:-1]
             if len(folders) <= depth:
-                builder.skip(key, _LOOSE)
+                for picture in pictures:
+                    builder.skip(f"{folder}{picture}", _LOOSE)
                 continue
             name = "/".join(folders[depth:]) if self.nested else folders[depth]
-            label = classes.setdefault(name, len(classes))
-            builder.add(key, size=size, label=label, **({"split": splits.index(folders[0])} if splits else {}))
+            of_split = {"split": splits.index(folders[0])} if splits else {}
+            builder.add_many(folder, pictures, size=sizes, label=classes.setdefault(name, len(classes)), **of_split)
         if not len(builder):
             raise SourceError(_nothing_found(builder), os.fspath(self.root))
         names, renumber = self._numbered(list(classes))
         listing = builder.listing(splits)
         assert listing.labels is not None
         listing.labels[:] = renumber[listing.labels]
-        return Scan(Schema({"image": Image(), "label": ClassLabel(names=tuple(names)), "filename": Text()}), listing)
+        return Scan(Schema({"image": Image(), "label": class_label(names), "filename": Text()}), listing)
 
     def load(self, index: int) -> dict[str, Any]:
         """Reads picture `index`: its bytes as they are, its label, and its path from the root."""
@@ -97,21 +110,11 @@ class ClassFolders(ListedSource):
     def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
         """Reads the pictures from `start` to `stop` in one native call; see `ColumnSource`."""
         listing = self.listing()
-        assert isinstance(listing.keys, JoinedKeys)
         assert listing.labels is not None
-        starts, sizes = listing.keys.starts[start : stop + 1], listing.sizes[start:stop]
-        names = listing.keys.joined
-        if not hasattr(_native, "read_files") or not _is_utf8(names[starts[0] : starts[-1]]):
+        if (found := read_pictures(self.root, listing, start, stop)) is None:
             return None
-        content, read = _native.read_files(os.fsencode(self.root), names, starts, sizes)
-        if read < stop - start:
-            return None
-        joined = np.frombuffer(names, np.uint8)
-        return {
-            "image": Bytes(content, np.cumsum(sizes) - sizes, sizes),
-            "label": listing.labels[start:stop],
-            "filename": Bytes(joined, starts[:-1], np.diff(starts)),
-        }
+        image, filename = found
+        return {"image": image, "label": listing.labels[start:stop], "filename": filename}
 
     def _splits(self) -> tuple[str, ...]:
         """The names of the splits that the root's folders are; empty if they are classes."""
@@ -135,60 +138,100 @@ class ClassFolders(ListedSource):
         return names, np.array([places[name] for name in found], np.int64)
 
 
-def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, int]]:
-    """Each picture's path from the root and its size, sorted within its folder; notes all else in `builder`."""
+def class_label(names: list[str]) -> ClassLabel:
+    """The classes of these names, which may hold bytes that are no UTF-8."""
+    return ClassLabel(names=tuple(printable(name) for name in names))
+
+
+def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[str], NDArray[np.int64]]]:
+    """Of each folder its path from the root, its pictures' names, sorted, and sizes; notes all else in `builder`.
+
+    Of a large folder some at a time.
+    """
     with ThreadPoolExecutor(8, "wellfed-sniff") as pool:
-        for folder, files in _folders(root, builder):
+        for folder, names in _folders(root, builder):
             found = False
-            sizes = sure_pictures(pool, os.path.join(root, folder), [entry.name for entry in files])
-            unsure = [entry.path for entry, size in zip(files, sizes, strict=True) if size < 0]
-            heads = read_heads(pool, unsure)
-            for entry, size in zip(files, sizes, strict=True):
-                key = f"{folder}{entry.name}"
-                if size >= 0:
+            for start in range(0, len(names), _BLOCK):
+                block = names[start : start + _BLOCK]
+                sizes = _picture_sizes(pool, root, folder, block, builder)
+                pictures = np.flatnonzero(sizes >= 0).tolist()
+                if pictures:
                     found = True
-                    yield key, size
-                    continue
-                head = next(heads)
-                if isinstance(head, OSError):
-                    builder.skip(key, f"cannot be read: {head.strerror}")
-                elif image_kind(head) is None:
-                    builder.skip(key, f"is no picture but {describe(head)}")
-                else:
-                    found = True
-                    yield key, entry.stat().st_size
-            if folder and files and not found:
+                    yield folder, [block[at] for at in pictures], sizes[pictures]
+            if folder and names and not found:
                 builder.skip(folder, "holds no picture")
 
 
-def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+def _picture_sizes(
+    pool: ThreadPoolExecutor, root: str, folder: str, names: list[str], builder: ListingBuilder
+) -> NDArray[np.int64]:
+    """The size of each file of a folder; -1 for what is no picture, which is noted in `builder`."""
+    place = os.path.join(root, folder)
+    sizes = sure_pictures(pool, place, names)
+    unsure = np.flatnonzero(sizes < 0).tolist()
+    paths = [os.path.join(place, names[at]) for at in unsure]
+    for at, path, head in zip(unsure, paths, read_heads(pool, paths), strict=True):
+        if isinstance(head, OSError):
+            builder.skip(f"{folder}{names[at]}", f"cannot be read: {head.strerror}")
+        elif image_kind(head) is None:
+            builder.skip(f"{folder}{names[at]}", f"is no picture but {describe(head)}")
+        else:
+            sizes[at] = os.stat(path).st_size
+    return sizes
+
+
+def _folders(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[str]]]:
     """Each folder's path from the root, with a slash at its end, and its files; parents first, sorted by name."""
     ahead: list[tuple[str, str, tuple[str, ...]]] = [("", root, (os.path.realpath(root),))]
     while ahead:
         folder, path, parents = ahead.pop()
-        files, inner = [], []
+        files, inner, others = [], [], []  # Names alone: entries of a folder of a million files would be 200 MB.
         try:
-            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+            for entry in os.scandir(path):
+                reason = _no_file(entry)
+                if reason:
+                    others.append((entry.name, reason))
+                elif not entry.is_dir():
+                    files.append(entry.name)
+                elif (real := os.path.realpath(entry.path)) in parents:
+                    others.append((entry.name, "is a link to a folder that holds it"))
+                else:
+                    inner.append((f"{folder}{entry.name}/", entry.path, (*parents, real)))
         except OSError as error:
             raise vanished(path, error) from error
-        for entry in entries:
-            key = f"{folder}{entry.name}"
-            if entry.name.startswith("."):
-                builder.skip(key, "is hidden")
-            elif entry.is_dir():
-                real = os.path.realpath(entry.path)
-                if real in parents:
-                    builder.skip(key, "is a link to a folder that holds it")
-                else:
-                    inner.append((f"{key}/", entry.path, (*parents, real)))
-            elif entry.is_file():
-                files.append(entry)
-            else:
-                builder.skip(key, "is a broken link" if entry.is_symlink() else "is no regular file")
-        if folder and not entries:
+        for name, reason in sorted(others):
+            builder.skip(f"{folder}{name}", reason)
+        if folder and not (files or inner or others):
             builder.skip(folder, "is empty")
+        files.sort()
         yield folder, files
-        ahead.extend(reversed(inner))
+        ahead.extend(sorted(inner, key=lambda one: one[0][:-1], reverse=True))  # By name: without the slash.
+
+
+def _no_file(entry: os.DirEntry[str]) -> str:
+    """Why an entry of a folder is left out; "" for files and folders."""
+    if entry.name.startswith("."):
+        return "is hidden"
+    if entry.is_dir() or entry.is_file():
+        return ""
+    return "is a broken link" if entry.is_symlink() else "is no regular file"
+
+
+def read_pictures(root: StrPath, listing: Listing, start: int, stop: int) -> tuple[Bytes, Bytes] | None:
+    """The files whose paths from `root` are the keys of the items `start` to `stop`, and those paths.
+
+    None where one cannot be read as it was listed, or its path is no UTF-8. Whether they are pictures is not asked.
+    """
+    keys, sizes = listing.keys, listing.sizes[start:stop]
+    assert isinstance(keys, JoinedKeys)
+    starts = keys.starts[start : stop + 1]
+    if not hasattr(_native, "read_files") or not _is_utf8(keys.joined[starts[0] : starts[-1]]):
+        return None
+    content, read = _native.read_files(os.fsencode(root), keys.joined, starts, sizes)
+    if read < stop - start:
+        return None
+    names = np.frombuffer(keys.joined, np.uint8)
+    return Bytes(content, np.cumsum(sizes) - sizes, sizes), Bytes(names, starts[:-1], np.diff(starts))
 
 
 def _is_utf8(names: bytes) -> bool:
@@ -207,7 +250,8 @@ def _holds_only_folders(path: str) -> bool:
 def read_names(path: str) -> list[str]:
     """The class names of a labels file, in the order of their labels."""
     names: dict[str, int] = {}
-    with open(path, encoding="utf-8-sig") as lines:
+    # Bytes that are no UTF-8 are kept, so that a name is the folder's that it means.
+    with open(path, encoding="utf-8-sig", errors="surrogateescape") as lines:
         for number, line in enumerate(lines, 1):
             name = line.strip()
             if not name:

@@ -54,7 +54,7 @@ class Items(ListedSource):
         seen = n if self._is_plain or self.label is not None else min(n, _SAMPLE)
         guess, classes, sizes = SchemaGuess(), ClassGuess(self.label), []
         for at in range(seen):
-            item = checked_mapping(self.items[at], f"item {at}")
+            item = self._item(at)
             if self.types is None and (self._is_plain or at < _SAMPLE):
                 guess.see(item)
             sizes.append(size_of(item))
@@ -82,6 +82,14 @@ class Items(ListedSource):
             twin = twin.with_listing(replace(listing, places=places))
             object.__setattr__(twin, "items", chosen)
         return twin
+
+    def _item(self, at: int) -> Mapping[str, Any]:
+        try:
+            return checked_mapping(self.items[at], f"item {at}")
+        except (LookupError, TypeError) as error:  # Of what has a length and is no sequence, such as a data frame.
+            kind = type(self.items).__name__
+            reason = f"cannot be got out of the {kind}: {type(error).__name__}: {error}. A sequence of mappings is due"
+            raise SourceError(reason, f"item {at}") from error
 
     @property
     def _is_plain(self) -> bool:

@@ -23,9 +23,10 @@ import numpy as np
 
 from wellfed.datasets import ClassLabel, FeatureType, Image, Scalar, Schema, Tensor, Text
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_path, printable, read_picture
-from wellfed.sources.folders import read_names
+from wellfed.sources.base import ListedSource, Scan, StrPath, existing_file, existing_path, printable, read_picture
+from wellfed.sources.folders import class_label, read_names, read_pictures
 from wellfed.sources.listing import ListingBuilder
+from wellfed.sources.sniff import describe, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,9 +78,11 @@ class ListFile(ListedSource):
     def __post_init__(self) -> None:
         if self.label not in get_args(Label):
             raise ValueError(f"label must be one of {', '.join(get_args(Label))}, got {self.label!r}")
-        object.__setattr__(self, "path", existing_path(self.path))
+        object.__setattr__(self, "path", existing_file(self.path, "a list of pictures"))
         root = os.path.dirname(self.path) if self.root is None else existing_path(self.root)
         object.__setattr__(self, "root", root)
+        if self.labels_file is not None:
+            object.__setattr__(self, "labels_file", existing_file(self.labels_file, "a list of class names"))
 
     def scan(self) -> Scan:
         """Reads the list, and looks up the size of each picture."""
@@ -114,6 +117,16 @@ class ListFile(ListedSource):
         image = read_picture(path, int(listing.sizes[index]))
         label = self._values(index, key) if listing.labels is None else int(listing.labels[index])
         return {"image": image, "label": label, "filename": printable(key)}
+
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Reads the pictures from `start` to `stop` in one native call; see `ColumnSource`."""
+        listing = self.listing()
+        assert self.root is not None
+        found = None if listing.labels is None else read_pictures(self.root, listing, start, stop)
+        if found is None or listing.labels is None:
+            return None
+        image, filename = found
+        return {"image": image, "label": listing.labels[start:stop], "filename": filename}
 
     def _values(self, index: int, key: str) -> Any:
         """The labels of item `index`, read from the list once more."""
@@ -160,6 +173,8 @@ class ListFile(ListedSource):
     @cached_property
     def _delimiter(self) -> str:
         """What separates the columns; "" for white space."""
+        if b"\0" in (head := read_head(os.fspath(self.path))):
+            raise self._error(f"is no list but {describe(head)}; UTF-8 text is due")
         with open(self.path, "rb") as file:
             first = next((text for raw in file if (text := _decoded(raw))), "")
         if "\t" in first:
@@ -200,7 +215,9 @@ class _LabelReader:
                 raise self._error(line, f"should end with numbers, got {wrong[0]!r}")
             return None
         if wrong := [text for text in line.labels if not _INTEGER.fullmatch(text)]:
-            raise self._error(line, f'should end with class numbers (for names: label="name"), got {wrong[0]!r}')
+            raise self._error(
+                line, f'should end with class numbers (for names: label="name", --label name), got {wrong[0]!r}'
+            )
         numbers = [int(text) for text in line.labels]
         if self._label == "index":
             return self._in_range(numbers[0] - self._offset, line)
@@ -221,12 +238,12 @@ class _LabelReader:
             return Tensor((self._count,), np.int64), none
         if self._label != "name":
             count = self._count if self._label == "onehot" else self._most + 1
-            return (ClassLabel(tuple(self._names)) if self._names else ClassLabel(num_classes=count)), none
+            return (class_label(self._names) if self._names else ClassLabel(num_classes=count)), none
         names = self._names or sorted(self._found)
         places = {name: number for number, name in enumerate(names)}
         if unknown := [name for name in self._found if name not in places]:
             raise SourceError(f"labels a picture {unknown[0]!r}, which labels_file does not name. Add it", self._path)
-        return ClassLabel(tuple(names)), np.array([places[name] for name in self._found], np.int64)
+        return class_label(names), np.array([places[name] for name in self._found], np.int64)
 
     def _check_count(self, line: _Line) -> None:
         one = self._label in ("index", "name")
@@ -260,5 +277,5 @@ def _unquoted(path: str) -> str:
 def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
-    except OSError:
+    except (OSError, ValueError):  # A path may hold NUL.
         return -1

@@ -59,9 +59,13 @@ class JoinedKeys:
 
     def take(self, rows: NDArray[np.int64]) -> JoinedKeys:
         """The keys of `rows`, copied."""
-        joined = b"".join([self.joined[self.starts[row] : self.starts[row + 1]] for row in rows])
+        joined = b"".join([self._joined_of(rows[at : at + _BLOCK]) for at in range(0, len(rows), _BLOCK)])
         sizes = np.diff(self.starts)[rows]
         return JoinedKeys(joined, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+    def _joined_of(self, rows: NDArray[np.int64]) -> bytes:
+        starts, ends = self.starts[rows].tolist(), self.starts[rows + 1].tolist()
+        return b"".join([self.joined[start:end] for start, end in zip(starts, ends, strict=True)])
 
     def buffers(self) -> list[bytes]:
         """What a fingerprint is taken of."""
@@ -212,6 +216,16 @@ class ListingBuilder:
         for name, value in values.items():
             self._columns.setdefault(name, array("q")).append(value)
 
+    def add_many(self, prefix: str, names: Sequence[str], **values: int | NDArray[np.int64]) -> None:
+        """Adds the items `prefix + name`, in a fraction of the time: each of `values` is theirs all, or one an item."""
+        encoded = [f"{prefix}{name}".encode("utf-8", "surrogateescape") for name in names]
+        starts = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded))) + len(self._joined)
+        self._joined += b"".join(encoded)
+        self._starts.frombytes(starts.tobytes())
+        for name, value in values.items():
+            column = np.broadcast_to(np.asarray(value, np.int64), len(encoded))
+            self._columns.setdefault(name, array("q")).frombytes(column.tobytes())
+
     def skip(self, path: str, reason: str) -> None:
         """Notes something that is no item."""
         self.skipped.append(Skipped(path, reason))
@@ -236,9 +250,9 @@ class ListingBuilder:
         return None
 
     def listing(self, split_names: tuple[str, ...] = ()) -> Listing:
-        """What was collected; owns its memory."""
-        columns = {name: np.array(values, np.int64) for name, values in self._columns.items()}
-        keys = JoinedKeys(bytes(self._joined), np.array(self._starts, np.int64))
+        """What was collected. Nothing can be added afterwards: the listing takes the columns over as they are."""
+        columns = {name: np.frombuffer(values, np.int64) for name, values in self._columns.items()}
+        keys = JoinedKeys(bytes(self._joined), np.frombuffer(self._starts, np.int64))
         sizes = columns.pop("size", np.zeros(0, np.int64))
         labels, split_ids = columns.pop("label", None), columns.pop("split", None)
         if split_names and split_ids is None:

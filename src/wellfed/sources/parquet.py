@@ -98,19 +98,36 @@ class Parquet(ListedSource):
         columns, at = spool.locate(int(listing.keys.rows[index]))
         item = {}
         for name, kind in self.schema.items():
-            if name == self.label and listing.labels is not None:
-                item[name] = int(listing.labels[index])
-                continue
             try:
-                item[name] = _value(columns[name][at], kind)
+                if name == self.label and listing.labels is not None:
+                    item[name] = _class(int(listing.labels[index]))
+                else:
+                    item[name] = _value(columns[name][at], kind)
             except ValueError as error:
                 file, number = listing.keys.locate(index)
                 path = cast("tuple[str, ...]", self.paths)[file]
                 raise SourceError(f"row {number}: column {name!r} {error}", path) from error
         return item
 
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Copies the rows from `start` to `stop`; see `ColumnSource`."""
+        listing, spool = self.listing(), cast("_Spool", self.kept)
+        assert isinstance(listing.keys, NumberedKeys)
+        taken = spool.take(listing.keys.rows[start:stop])
+        columns: dict[str, Any] = {}
+        try:
+            for name, kind in self.schema.items():
+                is_class = name == self.label and listing.labels is not None
+                columns[name] = listing.labels[start:stop] if is_class else _column(taken[name], kind)  # type: ignore[index]  # not None
+        except ValueError:
+            return None
+        return None if self.label in columns and (columns[self.label] < 0).any() else columns
+
     def _used(self, names: list[str]) -> tuple[str, ...]:
         asked = (*(self.columns or names), *([self.label] if self.label else []))
+        if twice := [name for name in asked if names.count(name) > 1]:
+            path = cast("tuple[str, ...]", self.paths)[0]
+            raise SourceError(f"has {names.count(twice[0])} columns named {twice[0]!r}. Rename all but one", path)
         if unknown := [name for name in asked if name not in names]:
             path = cast("tuple[str, ...]", self.paths)[0]
             raise SourceError(f"has no column {unknown[0]!r}; it has {', '.join(names)}", path)
@@ -123,17 +140,15 @@ class Parquet(ListedSource):
             _normal(batch.column(0)) for batch in _batches(cast("tuple[str, ...]", self.paths), (self.label or "",))
         ]
         column = _pyarrow().chunked_array(parts)
-        if column.null_count:
-            raise SourceError(f"column {self.label!r} has {column.null_count} rows without a class", path)
         if isinstance(kind, Text):
-            names = sorted(column.unique().to_pylist())
+            names = sorted(column.drop_null().unique().to_pylist())
             numbers = compute.index_in(column, value_set=_pyarrow().array(names, column.type))
-            return ClassLabel(tuple(names)), numbers.to_numpy().astype(np.int64)
+            return ClassLabel(tuple(names)), numbers.fill_null(-1).to_numpy().astype(np.int64)
         if not (isinstance(kind, Scalar) and kind.dtype.kind in "iub"):
             raise SourceError(f"column {self.label!r} is {kind}; a class is a name or a whole number", path)
-        numbers = column.to_numpy().astype(np.int64)
-        if numbers.min() < 0:
-            raise SourceError(f"column {self.label!r} holds the class {numbers.min()}; classes count from 0", path)
+        if (lowest := compute.min(column.drop_null().cast("int64")).as_py() or 0) < 0:
+            raise SourceError(f"column {self.label!r} holds the class {lowest}; classes count from 0", path)
+        numbers = column.cast("int64").fill_null(-1).to_numpy()
         return ClassLabel(num_classes=int(numbers.max()) + 1), numbers
 
 
@@ -152,6 +167,19 @@ class _Spool:
         starts, batches = self._opened
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return batches[at], row - int(starts[at])
+
+    def take(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """The columns of several rows, counted over all files."""
+        pyarrow = _pyarrow()
+        starts, batches = self._opened
+        batch_of = np.searchsorted(starts, rows, side="right") - 1
+        order = np.argsort(batch_of, kind="stable")
+        inverse = pyarrow.array(np.argsort(order))
+        within = [(at, pyarrow.array(rows[batch_of == at] - starts[at])) for at in np.unique(batch_of)]
+        return {
+            name: pyarrow.concat_arrays([batches[at][name].take(inside) for at, inside in within]).take(inverse)
+            for name in self._names
+        }
 
     @cached_property
     def _opened(self) -> tuple[NDArray[np.int64], list[dict[str, Any]]]:
@@ -188,6 +216,27 @@ class _Spool:
         return file
 
 
+def _column(column: Any, kind: FeatureType) -> Any:
+    """Many cells' values.
+
+    Raises:
+      ValueError: As `_value`, without saying which of them it is.
+    """
+    if isinstance(kind, Scalar | Tensor) and not getattr(kind, "shape", ()):
+        if column.null_count and kind.dtype.kind != "f":
+            raise ValueError("has cells without a value")
+        return column.to_numpy(zero_copy_only=False).astype(kind.dtype)
+    if isinstance(kind, Text | ByteString) and not column.null_count:
+        return column.to_pylist()
+    return [_value(scalar, kind) for scalar in column]
+
+
+def _class(label: int) -> int:
+    if label < 0:
+        raise ValueError("has no value; a class is due")
+    return label
+
+
 def _value(scalar: Any, kind: FeatureType) -> Any:
     """A cell's value.
 
@@ -197,10 +246,12 @@ def _value(scalar: Any, kind: FeatureType) -> Any:
     if not scalar.is_valid:
         if isinstance(kind, Scalar | Tensor) and kind.dtype.kind == "f" and not getattr(kind, "shape", ()):
             return float("nan")
-        raise ValueError("has no value. Fill it, or leave the column out with columns=[...]")
+        raise ValueError("has no value. Fill it, or leave the column out with columns=[...] (--columns)")
     if isinstance(kind, Tensor) and kind.shape:
         if scalar.values.null_count and kind.dtype.kind != "f":
-            raise ValueError("has a list with missing values. Fill them, or leave the column out with columns=[...]")
+            raise ValueError(
+                "has a list with missing values. Fill them, or leave the column out with columns=[...] (--columns)"
+            )
         return scalar.values.to_numpy(zero_copy_only=False)
     value = scalar.as_py()
     if isinstance(kind, Image) and image_kind(value[:HEAD_BYTES]) is None:
@@ -222,7 +273,7 @@ def _feature_type(name: str, stored: Any, path: str) -> FeatureType:
     kind = _list_type(stored) if _is_list(stored) else _leaf_type(stored)
     if kind is None:
         raise SourceError(
-            f"column {name!r} is {stored}, which has no place here. Leave it out with columns=[...]", path
+            f"column {name!r} is {stored}, which has no place here. Leave it out with columns=[...] (--columns)", path
         )
     return kind
 
@@ -298,7 +349,7 @@ def _open(path: str) -> Any:
     except OSError as error:
         raise vanished(path, error) from error
     except pyarrow.ArrowException as error:
-        raise SourceError(f"is a damaged Parquet file: {error}. Fetch it again", path) from error
+        raise SourceError(f"is a damaged Parquet file: {str(error).rstrip('.')}. Fetch it again", path) from error
 
 
 def _pyarrow(module: str = "") -> Any:

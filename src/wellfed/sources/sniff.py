@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from wellfed.io.sniff import sniff
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import ThreadPoolExecutor
+
+    from numpy.typing import NDArray
 
 _SIGNATURE_BYTES = 8
 _JPEG = np.frombuffer(b"\xff\xd8\xff", np.uint8)
@@ -41,30 +44,32 @@ def describe(head: bytes) -> str:
         return "an empty file"
     if found := sniff(head):
         return found
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "UTF-16 text"
     if not any(byte < 9 or 13 < byte < 32 for byte in head):
         return "text"
     return "bytes of no known kind"
 
 
-def sure_pictures(pool: ThreadPoolExecutor, folder: str, names: list[str]) -> list[int]:
-    """The size of each file that begins as a JPEG or a PNG; -1 for all others, which have to be looked at.
+def sure_pictures(pool: ThreadPoolExecutor, folder: str, names: list[str]) -> NDArray[np.int64]:
+    """The size of each file that begins as a JPEG or a PNG: int64 (n,); -1 for all others, which have to be looked at.
 
     In native code, some hundred at a time: most files of most folders need no more than this.
     """
     if not hasattr(_native, "read_heads"):
-        return [-1] * len(names)
+        return np.full(len(names), -1, np.int64)
     chunks = [names[at : at + _NATIVE_CHUNK] for at in range(0, len(names), _NATIVE_CHUNK)]
     look = partial(_sizes_of_pictures, folder)
-    return [size for sizes in (map(look, chunks) if len(chunks) == 1 else pool.map(look, chunks)) for size in sizes]
+    return np.concatenate([np.empty(0, np.int64), *(map(look, chunks) if len(chunks) == 1 else pool.map(look, chunks))])
 
 
-def _sizes_of_pictures(folder: str, names: list[str]) -> list[int]:
+def _sizes_of_pictures(folder: str, names: list[str]) -> NDArray[np.int64]:
     encoded = [os.fsencode(name) for name in names]
     starts = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     heads, sizes = _native.read_heads(os.fsencode(folder), b"".join(encoded), starts, _SIGNATURE_BYTES)
     heads = heads.reshape(-1, _SIGNATURE_BYTES)
     sure = (heads[:, :3] == _JPEG).all(axis=1) | (heads == _PNG).all(axis=1)
-    return np.where(sure, sizes, -1).tolist()  # type: ignore[no-any-return]  # a list of int
+    return np.where(sure, sizes, -1)
 
 
 def read_head(path: str) -> bytes:

@@ -7,10 +7,12 @@ In the JSON `{"b": 5}` stands for the next 5 bytes and `{"a": ["<f4", [2, 3]]}` 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from array import array
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +20,7 @@ import numpy as np
 
 from wellfed.datasets import Schema
 from wellfed.errors import SourceError
+from wellfed.io.files import MappedFile
 from wellfed.sources.base import ListedSource, Scan, vanished
 from wellfed.sources.infer import ClassGuess, SchemaGuess, checked_mapping
 from wellfed.sources.listing import Listing, NumberedKeys
@@ -26,6 +29,8 @@ from wellfed.sources.ownedfile import OwnedFile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import BinaryIO
+
+    from numpy.typing import NDArray
 
     from wellfed.datasets import FeatureType
 
@@ -58,33 +63,34 @@ class Spooled(ListedSource):
     types: Mapping[str, FeatureType] | None = None
     label: str | None = None
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the iterable was read and its items written down."""
+        return "_found" in self.__dict__
+
     def scan(self) -> Scan:
         """Writes the items down."""
-        file, guess, classes, ends = OwnedFile(), SchemaGuess(), ClassGuess(self.label), array("q", [0])
-        with open(file.path, "wb") as out:
+        guess, classes = SchemaGuess(), ClassGuess(self.label)
+        with contextlib.closing(Spool()) as spool:
             for number, item in enumerate(self.items):
                 path = f"item {number}"
                 checked_mapping(item, path)
                 if self.types is None:
                     guess.see(item)
                 classes.see(item)
-                ends.append(ends[-1] + _write(out, _dump(item, path), file.path, path))
-            _write(out, b"", file.path, "the last item")
-        n = len(ends) - 1
-        if not n:
-            raise SourceError("gives no item; at least one is due", "items")
-        schema, labels = classes.applied(guess.schema() if self.types is None else Schema(self.types))
-        bounds = np.array(ends, np.int64)
-        listing = Listing(NumberedKeys.of_counts({"item": n}), np.diff(bounds), labels, places={"offset": bounds[:-1]})
+                spool.add(item, path)
+            if not len(spool):
+                raise no_item()
+            schema, labels = classes.applied(guess.schema() if self.types is None else Schema(self.types))
+            listing, file = spool.finish(NumberedKeys.of_counts({"item": len(spool)}), labels)
         return Scan(schema, listing, file)
 
     def load(self, index: int) -> dict[str, Any]:
         """Reads item `index`; arrays are copies, in the machine's byte order."""
         listing, path = self.listing(), cast("OwnedFile", self.kept).path
         try:
-            with open(path, "rb") as file:
-                file.seek(listing.places["offset"][index])
-                content = file.read(listing.sizes[index])
+            offset = int(listing.places["offset"][index])
+            content = self._mapped.data[offset : offset + int(listing.sizes[index])].tobytes()
         except OSError as error:
             raise vanished(path, error) from error
         item = _load(content)
@@ -92,9 +98,68 @@ class Spooled(ListedSource):
             item[self.label] = int(listing.labels[index])
         return item
 
+    @cached_property
+    def _mapped(self) -> MappedFile:
+        return MappedFile(cast("OwnedFile", self.kept).path)
+
     def __getstate__(self) -> dict[str, Any]:
         self.listing()  # An iterable does not travel; what it gave does.
         return {**super().__getstate__(), "items": ()}
+
+
+class Spool:
+    """A file in the temporary folder to which items are written, one after another.
+
+    Attributes:
+      bytes: How large it is so far. [bytes]
+    """
+
+    def __init__(self) -> None:
+        self._file, self._ends = OwnedFile(), array("q", [0])
+        self._out = open(self._file.path, "wb")  # noqa: SIM115 -- `close` closes it.
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes the items so far take."""
+        return self._ends[-1]
+
+    def add(self, item: Mapping[str, Any], path: str) -> None:
+        """Writes an item, which errors call `path`.
+
+        Raises:
+          SourceError: It holds what no feature holds, or the temporary folder is full.
+        """
+        self._ends.append(self._ends[-1] + _write(self._out, _dump(item, path), self._file.path, path))
+
+    def close(self) -> None:
+        """Closes the file, which can be read as long as what `finish` gave lives; may be called again."""
+        self._out.close()
+
+    def finish(self, keys: NumberedKeys, labels: NDArray[np.int64] | None = None) -> tuple[Listing, OwnedFile]:
+        """Closes the file; returns it and the listing of its items.
+
+        Raises:
+          SourceError: The temporary folder is full.
+        """
+        _write(self._out, b"", self._file.path, "the last item")
+        self.close()
+        bounds = np.array(self._ends, np.int64)
+        return Listing(keys, np.diff(bounds), labels, places={"offset": bounds[:-1]}), self._file
+
+
+def spooled(spool: Spool, keys: NumberedKeys, schema: Schema) -> Spooled:
+    """The source of the items that were written to a spool."""
+    source = Spooled((), schema)
+    source.__dict__["_found"] = Scan(schema, *spool.finish(keys))
+    return source
+
+
+def no_item() -> SourceError:
+    """The error for an iterable that gives nothing."""
+    return SourceError("gives no item; at least one is due", "items")
 
 
 def _write(out: BinaryIO, content: bytes, file: str, path: str) -> int:

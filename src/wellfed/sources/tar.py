@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from wellfed.columns import Bytes
 from wellfed.datasets import ByteString, ClassLabel, FeatureType, Image, Scalar, Schema, Tensor, Text
 from wellfed.errors import SourceError
 from wellfed.sources.arrays import parse_npy
@@ -88,13 +89,55 @@ class Tar(ListedSource):
                 there = ", ".join(
                     f".{field}" for name, field in kept.fields.items() if _offset(name, index, listing) >= 0
                 )
-                reason = f"has {there}, but no .{kept.fields[name]}. Add it, or leave the field out with fields=[...]"
+                missing = f"has {there}, but no .{kept.fields[name]}"
+                reason = f"{missing}. Add it, or leave the field out with fields=[...] (--tar-fields)"
                 raise SourceError(reason, listing.key(index))
             if name == "label" and listing.labels is not None:
-                item[name] = int(listing.labels[index])
+                if (label := int(listing.labels[index])) < 0:
+                    raise SourceError("is empty; a class is due", f"{listing.key(index)}.{kept.fields[name]}")
+                item[name] = label
             else:
                 item[name] = _value(content, kind, f"{listing.key(index)}.{kept.fields[name]}")
         return item
+
+    def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
+        """Reads the fields of the items from `start` to `stop`; see `ColumnSource`."""
+        listing, kept = self.listing(), cast("_Kept", self.kept)
+        columns: dict[str, Any] = {}
+        for name, kind in self.schema.items():
+            if (listing.places[f"offset {name}"][start:stop] < 0).any():
+                return None
+            if name == "label" and listing.labels is not None:
+                columns[name] = listing.labels[start:stop]
+                continue
+            found = _gathered(name, start, stop, listing, kept)
+            try:
+                plain = isinstance(kind, Image | ByteString)  # What is no picture is found where pictures are read.
+                columns[name] = found if plain else [_value(content, kind, name) for content in found.to_list()]
+            except SourceError:
+                return None
+        return columns
+
+
+def _gathered(name: str, start: int, stop: int, listing: Listing, kept: _Kept) -> Bytes:
+    """The contents of a field of the items `start` to `stop`, all of which have it."""
+    offsets = listing.places[f"offset {name}"][start:stop].tolist()
+    sizes = listing.places[f"size {name}"][start:stop]
+    files = listing.places["file"][start:stop]
+    starts = np.cumsum(sizes) - sizes
+    joined = np.empty(int(sizes.sum()), np.uint8)
+    for number in np.unique(files):
+        rows = np.flatnonzero(files == number).tolist()
+        content = kept.tars[number].read_all([offsets[row] for row in rows], sizes[rows].tolist())
+        if len(rows) == stop - start:
+            joined = content
+            continue
+        at = 0
+        for row in rows:
+            size = int(sizes[row])
+            joined[starts[row] : starts[row] + size] = content[at : at + size]
+            at += size
+    return Bytes(joined, starts, sizes)
 
 
 def _value(content: bytes, kind: FeatureType, path: str) -> Any:
@@ -147,10 +190,12 @@ def _array_type(name: str, listing: Listing, kept: _Kept) -> FeatureType:
 
 def _classes(listing: Listing, kept: _Kept) -> tuple[ClassLabel, NDArray[np.int64]]:
     """The type of .cls, and the class of each item; -1 where it has none."""
-    texts = [
-        (_read("label", index, listing, kept) or b"").decode("utf-8", "replace").strip()
-        for index in range(len(listing))
-    ]
+    have = np.flatnonzero(listing.places["offset label"] >= 0)
+    some = listing.take(have)
+    contents = _gathered("label", 0, len(have), some, kept).to_list()
+    texts = [""] * len(listing)
+    for index, content in zip(have.tolist(), contents, strict=True):
+        texts[index] = content.decode("utf-8", "replace").strip()
     found = sorted(set(texts) - {""})
     if all(text.isdecimal() and len(text) < 10 for text in found):
         labels = np.array([int(text or -1) for text in texts], np.int64)

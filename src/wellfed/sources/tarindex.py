@@ -17,23 +17,28 @@ import tarfile
 import zlib
 from array import array
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from isal import igzip
 from isal.igzip_lib import IsalError
 
-from wellfed.errors import SourceError
+from wellfed.errors import FileChangedError, SourceError
+from wellfed.io.files import MappedFile
 from wellfed.sources.base import vanished
 from wellfed.sources.listing import Listing, ListingBuilder
 from wellfed.sources.ownedfile import OwnedFile
 from wellfed.sources.sniff import describe, read_head
+from wellfed.sources.tarheaders import BLOCK, Headers, Member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
 
 _COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": igzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
-_BLOCK = 512
+_STEP = 1 << 20
 IMAGES = {"jpg", "jpeg", "png", "gif", "bmp", "webp", "tif", "tiff", "avif"}
 
 
@@ -53,29 +58,22 @@ class IndexedTar:
         head = self._head()
         if (opener := _COMPRESSED.get(head[:2])) is not None:
             self._copy = self._inflate(opener)
-        self._size = os.stat(self._readable()).st_size
+        self._size = self._mapped.size
 
-    def members(self) -> Iterator[tarfile.TarInfo]:
-        """The header of each member.
+    def members(self) -> Iterator[Member]:
+        """The members, in order.
 
         Raises:
           SourceError: The tar is damaged, cut, or several end to end.
         """
-        end = 0
+        headers = Headers(self._readable(), self._mapped.data.data)
         try:
-            with tarfile.open(self._readable(), "r:") as tar:
-                while (member := tar.next()) is not None:
-                    tar.members.clear()  # type: ignore[attr-defined]  # It keeps them all; typeshed lacks it.
-                    if member.size < 0 or member.offset < end:
-                        raise tarfile.ReadError(f"the member at byte {member.offset} has {member.size} bytes")
-                    end = member.offset + 1
-                    yield member
-                end = tar.offset
+            yield from headers
         except (tarfile.TarError, ValueError, OverflowError) as error:
             if isinstance(error, SourceError):  # Of the one who reads the members.
                 raise
             raise SourceError(self._no_tar(str(error)), self.path) from error
-        self._check_end(end)
+        self._check_end(headers.end)
 
     def read(self, offset: int, size: int) -> bytes:
         """The content of a member.
@@ -83,20 +81,38 @@ class IndexedTar:
         Raises:
           SourceError: The tar is gone, or has another length than when it was opened.
         """
+        return self.read_all([offset], [size]).tobytes()
+
+    def read_all(self, offsets: Iterable[int], sizes: Iterable[int]) -> NDArray[np.uint8]:
+        """The contents of several members, end to end; a copy.
+
+        Raises:
+          SourceError: As `read`.
+        """
         try:
-            with open(self._readable(), "rb") as file:
-                if (now := os.fstat(file.fileno()).st_size) != self._size:
-                    raise SourceError(f"has {now} bytes, but had {self._size} when it was listed", self.path)
-                file.seek(offset)
-                return file.read(size)
+            if (now := os.stat(self._readable()).st_size) != self._size:
+                raise SourceError(f"has {now} bytes, but had {self._size} when it was listed", self.path)
+            data = self._mapped.data
+            parts = [data[offset : offset + size] for offset, size in zip(offsets, sizes, strict=True)]
+            copied = np.concatenate([np.empty(0, np.uint8), *parts])
+            self._mapped.check_unchanged()  # Of a file that was cut the rest reads as zeros.
         except OSError as error:
-            raise vanished(self.path, error) from error
+            raise error if isinstance(error, FileChangedError) else vanished(self.path, error) from error
+        return copied
+
+    @cached_property
+    def _mapped(self) -> MappedFile:
+        return MappedFile(self._readable())
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_mapped"}
 
     def _readable(self) -> str:
         if self._copy is None:
             return self.path
         if not os.path.exists(self._copy.path):  # On another machine it is not there.
             self._copy = self._inflate(_COMPRESSED[self._head()[:2]])
+            self.__dict__.pop("_mapped", None)
         return self._copy.path
 
     def _inflate(self, opener: Any) -> OwnedFile:
@@ -114,18 +130,14 @@ class IndexedTar:
 
     def _check_end(self, end: int) -> None:
         """Makes sure that nothing but zeros follows: the reader takes a damaged header for the end."""
-        with open(self._readable(), "rb") as file:
-            file.seek(end)
-            at = end
-            while block := file.read(1 << 20):
-                if block.strip(b"\0"):
-                    reason = f"has bytes after byte {at} that are no member: damage, or another tar behind its end"
-                    raise SourceError(f"{reason}. Fetch it again, or join tars with tar --concatenate", self.path)
-                at += len(block)
+        for at in range(end, self._size, _STEP):
+            if self._mapped.data[at : at + _STEP].any():
+                reason = f"has bytes after byte {at} that are no member: damage, or another tar behind its end"
+                raise SourceError(f"{reason}. Fetch it again, or join tars with tar --concatenate", self.path)
 
     def _no_tar(self, reason: str) -> str:
         head = self._head()
-        if len(head) < _BLOCK or head[257:262] != b"ustar":
+        if len(head) < BLOCK or head[257:262] != b"ustar":
             return f"is no tar but {describe(head)}"
         return f"is a damaged tar: {reason}. Fetch it again"
 
@@ -179,19 +191,23 @@ class TarIndex:
             listing.sizes[:] += np.maximum(places[f"size {name}"], 0)
         return replace(listing, places=places)
 
-    def _split(self, member: tarfile.TarInfo, group: str, tar: IndexedTar) -> tuple[str, str | None]:
+    def _split(self, member: Member, group: str, tar: IndexedTar) -> tuple[str, str | None]:
         """A member's key and field; no field if it is none of an item."""
+        if "/" not in member.name and member.kind == "file" and not member.name.startswith("."):
+            stem, dot, field = member.name.partition(".")
+            if dot:
+                return stem, field.lower()  # What nearly all are.
         parts = [part for part in member.name.split("/") if part not in ("", ".")]
         if member.name.startswith("/") or ".." in parts:
             reason = f"holds the member {member.name!r}, whose path leads out of its folder. Do not trust this tar"
             raise SourceError(reason, tar.path)
-        if member.isdir() or not parts:
+        if member.kind == "folder" or not parts:
             return "", None
         stem, dot, field = parts[-1].partition(".")
         reason = ""
         if any(part.startswith(".") for part in parts):
             reason = "is hidden"
-        elif not member.isreg() or member.issparse():
+        elif member.kind != "file":
             reason = "is no plain file"
         elif not dot:
             reason = "has no dot in its name, and so is no field of an item"
@@ -200,7 +216,7 @@ class TarIndex:
             return "", None
         return "/".join([*parts[:-1], stem]), field.lower()
 
-    def _place(self, row: int, field: str, member: tarfile.TarInfo, tar: IndexedTar) -> None:
+    def _place(self, row: int, field: str, member: Member, tar: IndexedTar) -> None:
         """Notes where a field of an item lies."""
         name = "image" if field in IMAGES else "label" if field == "cls" else field
         self.features.setdefault(name, field)
@@ -208,7 +224,7 @@ class TarIndex:
         for column in (offsets, sizes):
             column.extend([-1] * (row + 1 - len(column)))
         if offsets[row] >= 0:
-            other = next(one.name for one in tar.members() if one.offset_data == offsets[row])
+            other = next(one.name for one in tar.members() if one.offset == offsets[row])
             reason = f"holds {other} and {member.name}, which are both the {name} of one item. Rename or remove one"
             raise SourceError(reason, tar.path)
-        offsets[row], sizes[row] = member.offset_data, member.size
+        offsets[row], sizes[row] = member.offset, member.size

@@ -1,4 +1,4 @@
-"""TFRecord files whose records are Examples: to shard them anew, to shuffle them, or to change what they hold."""
+"""TFRecord files of Examples or SequenceExamples: to shard and shuffle them anew, or to change what they hold."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _BATCH = 1024
 
 @dataclass(frozen=True)
 class TFRecords(ListedSource):
-    """The Examples of TFRecord files: a value for each feature; or as they are, `record(i)`.
+    """The Examples or SequenceExamples of TFRecord files: a value for each feature; or as they are, `record(i)`.
 
     Without `types`, all records are read once to find which features there are. One value in each record is a number,
     `Text`, `Image` or `ByteString`; several are a `Tensor` or `Sequence`, whose length is None where it differs or
-    where a record lacks the feature.
+    where a record lacks the feature. Feature lists are `Sequence`s.
 
     Attributes:
       paths: A file, several, or a pattern, as `wellfed.io.Records` takes them; URLs too.
@@ -80,7 +80,7 @@ class TFRecords(ListedSource):
         except (RecordError, FileFormatError) as error:
             raise SourceError(_told(error), error.path) from error
         except OSError as error:
-            raise SourceError(f"cannot be read: {error}", paths[0]) from error
+            raise SourceError(f"cannot be read: {error.strerror or error}", str(error.filename or paths[0])) from error
         sizes = [np.diff(index.offsets.astype(np.int64)) - _FRAMING_BYTES for index in indexes]
         counts = dict(zip(group_names(paths), map(len, indexes), strict=True))
         return Scan(schema, Listing(NumberedKeys.of_counts(counts), np.concatenate(sizes), labels, skipped))
@@ -100,12 +100,28 @@ class TFRecords(ListedSource):
         except IndexError as error:
             raise SourceError(f"held more records when it was listed: {error}", self._first_path) from error
 
+    def records(self, start: int, stop: int) -> Bytes | None:
+        """Records `start` to `stop` of the listing as they are, copied; see `RecordSource`."""
+        keys = self.listing().keys
+        assert isinstance(keys, NumberedKeys)
+        try:
+            found = self._records.take(keys.rows[start:stop])
+            copied = Bytes.from_list(found.to_list())
+            for path, index in zip(self._records.paths, self._records.indexes, strict=True):
+                # What was a mapping of a file that was cut since reads as zeros.
+                if not (index.compression or is_url(path)) and os.stat(path).st_size != index.stream_bytes:
+                    return None
+        except (RecordError, FileFormatError, IndexError, OSError):
+            return None
+        return copied
+
     def load(self, index: int) -> dict[str, Any]:
         """The features of record `index`; pictures as they are."""
         record, schema = self.record(index), self.schema
         try:
-            columns = self._parser.parse([record])
-            others = [name for name, kind in schema.items() if not isinstance(kind, Image)]
+            is_example = schema.records == "Example"
+            columns = self._parser.parse([record]) if is_example else schema.parse_stored([record])
+            others = [name for name, kind in schema.items() if not _holds_pictures(kind)]
             values = {**columns, **schema.decode(columns, others)}
         except ExampleError as error:
             raise SourceError(f"{error.feature or 'record'}: {error.reason}", self.listing().key(index)) from error
@@ -128,19 +144,30 @@ class TFRecords(ListedSource):
             raise self._no_example() from error
         if not found.features and not found.sequences:
             raise SourceError("holds records in which no feature is found; Examples are due", self._first_path)
-        if found.sequences:
-            raise SourceError("holds SequenceExamples, which are not packed anew yet", self._first_path)
-        types = {}
+        types: dict[str, FeatureType] = {}
         for name, facts in found.features.items():
-            kinds = [kind for kind in facts.kinds if kind != "unset"]
-            if len(kinds) > 1:
-                seen = " and ".join(f"{kind} (first in record {facts.first[kind]})" for kind in kinds)
-                raise SourceError(f"feature {name!r} is {seen}. Give types=Schema(...)", self._first_path)
-            if kinds:
-                types[name] = _feature_type(kinds[0], facts, found.records)
-            else:
-                skipped.append(Skipped(f"feature {name}", "has no kind in any record"))
-        return Schema(types)
+            kind = self._kind(name, facts, skipped)
+            context_list = found.sequences and kind == "bytes" and facts.counts != (1, 1)
+            if context_list:  # The records keep it; no type of the schema holds it beside feature lists.
+                skipped.append(
+                    Skipped(f"feature {name}", "is a list of byte strings in the context: not in the schema")
+                )
+            elif kind:
+                types[name] = _feature_type(kind, facts, found.records)
+        for name, facts in found.sequences.items():
+            if kind := self._kind(name, facts, skipped):
+                types[name] = _sequence_type(kind, facts)
+        return Schema(types, "SequenceExample" if found.sequences else "Example")
+
+    def _kind(self, name: str, facts: FeatureFacts, skipped: list[Skipped]) -> str:
+        """What a feature's values are; "" if it never has any."""
+        kinds = [kind for kind in facts.kinds if kind != "unset"]
+        if len(kinds) > 1:
+            seen = " and ".join(f"{kind} (first in record {facts.first[kind]})" for kind in kinds)
+            raise SourceError(f"feature {name!r} is {seen}. Give types=Schema(...)", self._first_path)
+        if not kinds:
+            skipped.append(Skipped(f"feature {name}", "has no kind in any record"))
+        return kinds[0] if kinds else ""
 
     def _no_example(self) -> SourceError:
         """The error for the first record that is no Example."""
@@ -181,16 +208,35 @@ def _feature_type(kind: str, facts: FeatureFacts, records: int) -> FeatureType:
     """The type of a feature whose values are of one kind."""
     low, high = facts.counts or (0, 0)
     count = low if low == high and facts.kinds[kind] == records and low > 0 else None
+    single = _single_type(kind, facts)
+    if count == 1:
+        return single
+    return Tensor((count,), single.dtype) if isinstance(single, Scalar) else Sequence(single, count)
+
+
+def _single_type(kind: str, facts: FeatureFacts) -> FeatureType:
+    """The type of one value of a feature."""
     if kind != "bytes":
-        dtype = np.int64 if kind == "int64" else np.float32
-        return Scalar(dtype) if count == 1 else Tensor((count,), dtype)
+        return Scalar(np.int64 if kind == "int64" else np.float32)
     looks = facts.looks.keys()
-    single: FeatureType = ByteString()
     if looks and looks <= _PICTURES:
-        single = Image()
-    elif looks and looks <= {"text", "empty"}:
-        single = Text()
-    return single if count == 1 else Sequence(single, count)
+        return Image()
+    return Text() if looks and looks <= {"text", "empty"} else ByteString()
+
+
+def _sequence_type(kind: str, facts: FeatureFacts) -> FeatureType:
+    """The type of a feature list: a value a step, an array of one length a step, or a list a step."""
+    single = _single_type(kind, facts)
+    low, high = facts.counts or (0, 0)
+    if low == high == 1:
+        return Sequence(single)
+    if low == high and isinstance(single, Scalar):
+        return Sequence(Tensor((low,), single.dtype))
+    return Sequence(Sequence(single))
+
+
+def _holds_pictures(kind: FeatureType) -> bool:
+    return isinstance(kind.unnested()[1] if isinstance(kind, Sequence) else kind, Image)
 
 
 def _row(column: Any) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from wellfed.sources.base import Source
 from wellfed.sources.items import Items
 from wellfed.sources.spooled import Spooled
 
 if TYPE_CHECKING:
     from wellfed.datasets import FeatureType
+    from wellfed.sources.base import Source
 
 
 def as_source(given: Any, types: Mapping[str, FeatureType] | None = None) -> Source:
@@ -31,8 +31,11 @@ def as_source(given: Any, types: Mapping[str, FeatureType] | None = None) -> Sou
       >>> as_source([{"x": 1}]).load(0)
       {'x': 1}
     """
-    if isinstance(given, Source):
-        return given
+    # Not isinstance: asking an object for its schema would read the raw data.
+    if hasattr(type(given), "listing") and hasattr(type(given), "load"):
+        source: Source = given
+        return source
     if isinstance(given, str | bytes | Mapping) or not (hasattr(given, "__getitem__") or isinstance(given, Iterable)):
-        raise TypeError(f"a source, or a sequence or iterable of mappings is due, got {type(given).__name__}")
+        due = 'a source such as wf.sources.ClassFolders("photos/"), or a sequence or iterable of mappings is due'
+        raise TypeError(f"{due}, got {type(given).__name__}")
     return Items(given, types) if hasattr(given, "__len__") and hasattr(given, "__getitem__") else Spooled(given, types)

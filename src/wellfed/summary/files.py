@@ -171,13 +171,13 @@ def _check_part(window: Window, path: str, start: int, count_done: Callable[[int
 
 def _first_record(block: NDArray[np.uint8], start: int, search_bytes: int) -> int:
     """Where the first true record begins that begins soon behind `start`; _UNKNOWN where none does."""
-    at, near = start, block[: start + search_bytes]
+    at, search, near = start, _native.FrameSearch(block), _native.FrameSearch(block[: start + search_bytes])
     while True:
-        at, status = _native.find_frame_in_stream(near, at)
+        at, status = near.find_in_stream(at)
         if status == _native.FRAME_END:
             return _UNKNOWN
         # A record may end behind the bytes that are searched.
-        if status == _native.FRAME_OK or _native.scan_frames(block, at, 1)[2] == _native.FRAME_OK:
+        if status == _native.FRAME_OK or search.scan(at, 1)[2] == _native.FRAME_OK:
             return at
         at += 1
 
@@ -185,14 +185,16 @@ def _first_record(block: NDArray[np.uint8], start: int, search_bytes: int) -> in
 def _walk_part(walker: Walker, stop: int | None, count_done: Callable[[int], object]) -> _Part:
     """Walks until the first place at or behind `stop` where a record, or damage, begins."""
     start = end = walker.position
-    records = payload_bytes = 0
+    records = payload_bytes = seen = 0
     while stop is None or end < stop:
         _ask_ahead(walker)
         run = walker.next_run()
         # Damage that begins behind `stop` belongs to the next part, and what follows it too.
-        behind = [one.start for one in walker.damage if stop is not None and one.start >= stop]
+        while stop is not None and seen < len(walker.damage) and walker.damage[seen].start < stop:
+            seen += 1
+        behind = stop is not None and seen < len(walker.damage)
         if run is None or behind:
-            end = behind[0] if behind else walker.position
+            end = walker.damage[seen].start if behind else walker.position
             break
         count, end = _records_before(run, stop)
         records += count

@@ -1,0 +1,61 @@
+"""`wellfed bench`."""
+
+from __future__ import annotations
+
+import click
+
+from wellfed.cli import render
+from wellfed.cli.values import picture_size_or_side
+
+_SECONDS = 5.0
+
+
+@click.command("bench", no_args_is_help=True)
+@click.argument("path")
+@click.option("--split", help="Of a data set. Default: its only one.")
+@click.option("--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Records in a batch.")
+@click.option("--shuffle", is_flag=True, help="Feed in an exact random order; without it, in the order of the files.")
+@click.option("--steps", type=click.IntRange(min=1), help="Stop after so many batches.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help=f"Stop after this time. Default: {_SECONDS:g}, or none with --steps.",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads that read and parse. Default: one a core.")
+@click.option("--resize", help="Decode pictures and make them HEIGHTxWIDTH, or the shorter side this long.")
+@click.option("--raw", is_flag=True, help="Feed the records' bytes, unparsed.")
+@click.option("--trace", type=click.Path(dir_okay=False), help="Write who did what when; ui.perfetto.dev opens it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    path: str,
+    *,
+    split: str | None,
+    batch_size: int,
+    shuffle: bool,
+    steps: int | None,
+    seconds: float | None,
+    threads: int | None,
+    resize: str | None,
+    raw: bool,
+    trace: str | None,
+    as_json: bool,
+) -> None:
+    """Show how fast PATH is fed to training, which step limits it, and what would help.
+
+    PATH is a data set's folder, a TFRecord file, or a pattern of files. Features come from the data set's schema,
+    or are inferred from the first records. Epochs follow one another until time or steps are over.
+
+    \b
+    Example: wellfed bench 'train-*.tfrecord' --shuffle --seconds 10 --trace feed.json
+    """
+    from wellfed.feed import open_to_profile, profile  # noqa: PLC0415 -- it takes a while, and --help needs none.
+
+    size = None if resize is None else picture_size_or_side(resize)
+    dataset = open_to_profile(path, split, parse=not raw, resize=size)
+    if shuffle:
+        dataset = dataset.shuffle(seed=0)
+    dataset = dataset.batch(batch_size).with_options(threads=threads)
+    found = profile(dataset, steps, seconds=_SECONDS if steps is None and seconds is None else seconds)
+    if trace is not None:
+        found.save_trace(trace)
+    render.profiled(found, as_json=as_json)

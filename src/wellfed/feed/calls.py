@@ -1,0 +1,35 @@
+"""Calls of users' functions: what they raise arrives as a StageError that names them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wellfed.errors import StageError, WellfedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Cancelled(Exception):  # noqa: N818 -- no error: a unit was given up because its owner closed.
+    """Work on a unit was given up because nobody waits for it any more."""
+
+
+def name_of(function: Any) -> str:
+    """The name of a function and the place where it was defined, such as `double at train.py:12`."""
+    code = getattr(function, "__code__", None)
+    where = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+    return f"{getattr(function, '__qualname__', type(function).__name__)}{where}"
+
+
+def call(verb: str, function: Callable[..., Any], *arguments: Any, number: int = -1) -> Any:
+    """Calls a user's function.
+
+    Raises:
+      StageError: The function raised; `row` is the number of the element in what the verb takes.
+    """
+    try:
+        return function(*arguments)
+    except WellfedError:
+        raise
+    except Exception as error:
+        raise StageError(f"{verb}({name_of(function)})", number, "", f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,146 @@
+"""Streams made of others: repeated, end to end, side by side, or in a pattern. Each knows where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from wellfed.feed.cursors import Cursor, Stream
+from wellfed.feed.tree import Tree
+
+if TYPE_CHECKING:
+    from wellfed.feed import plan
+
+Opener = Callable[[int, Cursor], Stream]  # (which, its cursor) to a stream.
+
+
+class Repeated(Iterator[Tree]):
+    """A source again and again.
+
+    Args:
+      open_turn: Opens the source's turn of that number.
+      count: How many turns; None: without end, or until a turn is empty.
+      cursor: [turn, elements of it, the source's cursor].
+    """
+
+    def __init__(self, open_turn: Opener, count: int | None, cursor: Cursor) -> None:
+        self._turn: int
+        self._given: int
+        self._turn, self._given, below = cursor or (0, 0, None)
+        self._open, self._count = open_turn, count
+        self._source = open_turn(self._turn, below) if self._more() else None
+
+    def _more(self) -> bool:
+        return self._count is None or self._turn < self._count
+
+    def __next__(self) -> Tree:
+        while self._source is not None:
+            for element in self._source:
+                self._given += 1
+                return element
+            if not self._given and self._count is None:
+                break  # An endless repeat of nothing would never come back.
+            self._turn, self._given = self._turn + 1, 0
+            self._source = self._open(self._turn, None) if self._more() else None
+        raise StopIteration
+
+    def cursor(self) -> Cursor:
+        """See `Stream`."""
+        return [self._turn, self._given, None if self._source is None else self._source.cursor()]
+
+
+class EndToEnd(Iterator[Tree]):
+    """All of each source, one after another.
+
+    Args:
+      open_source: Opens the source of that number.
+      count: How many sources there are.
+      cursor: [which, its cursor].
+    """
+
+    def __init__(self, open_source: Opener, count: int, cursor: Cursor) -> None:
+        self._which: int
+        self._which, below = cursor or (0, None)
+        self._open, self._count = open_source, count
+        self._source = open_source(self._which, below)
+
+    def __next__(self) -> Tree:
+        while True:
+            for element in self._source:
+                return element
+            if self._which + 1 >= self._count:
+                raise StopIteration
+            self._which += 1
+            self._source = self._open(self._which, None)
+
+    def cursor(self) -> Cursor:
+        """See `Stream`."""
+        return [self._which, self._source.cursor()]
+
+
+class SideBySide(Iterator[Tree]):
+    """Tuples of one element of each source, until one ends.
+
+    Args:
+      open_source: Opens the source of that number.
+      count: How many sources there are.
+      cursor: One of each source.
+    """
+
+    def __init__(self, open_source: Opener, count: int, cursor: Cursor) -> None:
+        self._sources = [open_source(which, cursor and cursor[which]) for which in range(count)]
+
+    def __next__(self) -> Tree:
+        elements = []
+        for source in self._sources:
+            elements.append(next(source))  # noqa: PERF401 -- in a generator the end of a source would be an error.
+        return tuple(elements)
+
+    def cursor(self) -> Cursor:
+        """See `Stream`."""
+        return [source.cursor() for source in self._sources]
+
+
+class InPattern(Iterator[Tree]):
+    """Elements of several sources in the pattern of a `plan.Mix`.
+
+    Args:
+      open_turn: Opens the source of that number in that turn, at a cursor.
+      node: The pattern, and when to stop.
+      cursor: [place in the pattern (-1 behind the end), turn of each source, sources that ended, cursor of each].
+    """
+
+    def __init__(self, open_turn: Callable[[int, int, Cursor], Stream], node: plan.Mix, cursor: Cursor) -> None:
+        count = len(node.sources)
+        self._open, self._node = open_turn, node
+        self._place: int
+        self._place, turns, ended, cursors = cursor or (0, [0] * count, [], [None] * count)
+        self._turns, self._ended = list(turns), set(ended)
+        self._sources = [open_turn(which, self._turns[which], cursors[which]) for which in range(count)]
+
+    def __next__(self) -> Tree:
+        if self._place < 0:
+            raise StopIteration
+        chosen = self._node.pattern[self._place]
+        try:
+            element = next(self._sources[chosen])
+        except StopIteration:
+            place, self._place = self._place, -1
+            element = self._again(chosen)
+            self._place = place
+        self._place = (self._place + 1) % len(self._node.pattern)
+        return element
+
+    def _again(self, chosen: int) -> Tree:
+        """The first element of the next turn of a source that ended; raises StopIteration where the mix ends."""
+        self._ended.add(chosen)
+        if self._node.stop == "first" or len(self._ended) == len(set(self._node.pattern)):
+            raise StopIteration
+        self._turns[chosen] += 1
+        self._sources[chosen] = self._open(chosen, self._turns[chosen], None)
+        return next(self._sources[chosen])
+
+    def cursor(self) -> Cursor:
+        """See `Stream`."""
+        cursors = [source.cursor() for source in self._sources]
+        return [self._place, list(self._turns), sorted(self._ended), cursors]

@@ -1,0 +1,56 @@
+"""Elements of a user's iterable: forward only, but for iterators that can tell and take their own state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from wellfed.feed.calls import call
+from wellfed.feed.tree import Tree
+
+if TYPE_CHECKING:
+    from wellfed.feed.cursors import Cursor
+
+_MARK = "from_generator"
+
+
+class Generated(Iterator[Tree]):
+    """The elements of what `make` gives.
+
+    Args:
+      make: Gives an iterable. Where its iterator has `state_dict()` and `load_state_dict()`, they are asked.
+      cursor: {"from_generator": [elements given, the iterator's state]}.
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Any]], cursor: Cursor) -> None:
+        saved: Any
+        self._given: int
+        self._given, saved = cursor[_MARK] if cursor else (0, None)
+        self._elements: Any = iter(call(_MARK, make))
+        if self._given:
+            call(_MARK, self._elements.load_state_dict, saved)
+
+    def __next__(self) -> Tree:
+        element = next(self._elements)
+        self._given += 1
+        return element
+
+    def cursor(self) -> Cursor:
+        """See `Stream`."""
+        known = getattr(self._elements, "state_dict", None)
+        return {_MARK: [self._given, None if known is None else known()]}
+
+
+def can_go_on(cursor: Cursor) -> bool:
+    """Whether a cursor of a plan over generators tells where each of them stands."""
+    found = list(_states(cursor))
+    return bool(found) and all(saved is not None or not given for given, saved in found)
+
+
+def _states(cursor: Cursor) -> Iterator[tuple[int, Any]]:
+    if isinstance(cursor, dict) and _MARK in cursor:
+        given, saved = cursor[_MARK]
+        yield given, saved
+    elif isinstance(cursor, (dict, list)):
+        for entry in cursor.values() if isinstance(cursor, dict) else cursor:
+            yield from _states(entry)

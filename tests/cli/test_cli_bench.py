@@ -1,0 +1,142 @@
+"""`wellfed bench`: how fast a path is fed, what limits it, and where that is written."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import wellfed as wf
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Returns a pattern of two files with 500 records each."""
+    for number in range(2):
+        with wf.TFRecordWriter(tmp_path / f"pairs-{number}.tfrecord") as writer:
+            writer.write_examples({"a": np.arange(500), "b": np.arange(500)})
+    return tmp_path / "pairs-*.tfrecord"
+
+
+def steps_of(done):
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_answer_is_a_table_and_a_sentence(wellfed, pairs):
+    done = wellfed("bench", pairs, "--steps", 10)
+    lines = done.stdout.splitlines()
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert [line.split()[0] for line in lines if " of " in line and "%" in line][:2] == ["read", "batch"]
+    assert lines[-1].partition(";")[0].endswith("elements/s")
+
+
+def test_the_json_is_one_object_with_the_fields_of_the_account(wellfed, pairs):
+    done = wellfed("bench", pairs, "--steps", 40, "--json")
+    content = steps_of(done)
+
+    assert done.stdout.count("\n") == 1
+    assert sorted(content) == [
+        "consumer_seconds",
+        "elements",
+        "epochs",
+        "first_seconds",
+        "replaced",
+        "seconds",
+        "sentence",
+        "stages",
+        "threads",
+        "waited_seconds",
+    ]
+    assert (content["elements"], content["epochs"]) == (40, 3)
+
+
+def test_batches_have_the_size_that_was_asked_for(wellfed, pairs):
+    content = steps_of(wellfed("bench", pairs, "--steps", 4, "--batch-size", 250, "--threads", 1, "--json"))
+
+    assert content["threads"] == 1
+    assert [stage["rows"] for stage in content["stages"]] == [1000, 4]
+
+
+def test_shuffling_is_a_step(wellfed, pairs):
+    content = steps_of(wellfed("bench", pairs, "--steps", 3, "--shuffle", "--json"))
+
+    assert [stage["name"] for stage in content["stages"]] == ["read", "shuffle", "batch"]
+
+
+def test_raw_feeds_the_records_bytes(wellfed, tmp_path):
+    with wf.TFRecordWriter(tmp_path / "x.tfrecord") as writer:
+        writer.write_many([b"\xff" * 100] * 20)  # No Examples.
+    content = steps_of(wellfed("bench", tmp_path / "x.tfrecord", "--steps", 1, "--batch-size", 20, "--raw", "--json"))
+
+    assert content["stages"][0]["nbytes"] >= 2000
+
+
+def test_seconds_end_it(wellfed, pairs):
+    content = steps_of(wellfed("bench", pairs, "--seconds", 0.05, "--json"))
+
+    assert content["seconds"] >= 0.05
+
+
+def test_a_packed_data_set_is_fed_as_its_schema_says(wellfed, packed):
+    content = steps_of(wellfed("bench", packed, "--split", "train", "--steps", 2, "--json"))
+
+    assert [stage["name"] for stage in content["stages"]] == ["read", "map(DecodeSchema)", "map(Decode)", "batch"]
+
+
+@pytest.mark.parametrize("of", ["a folder", "files"])
+def test_pictures_are_resized_where_that_is_asked_for(wellfed, packed, of):
+    path = [packed, "--split", "train"] if of == "a folder" else [packed / "digits-train*"]
+    content = steps_of(wellfed("bench", *path, "--steps", 2, "--batch-size", 8, "--resize", "14x14", "--json"))
+    maps = [stage for stage in content["stages"] if stage["name"].startswith("map(")]
+
+    assert maps[-1]["nbytes"] // maps[-1]["rows"] >= 14 * 14
+    assert maps[-1]["nbytes"] // maps[-1]["rows"] < 28 * 28
+
+
+def test_the_trace_is_written_where_it_was_asked_for(wellfed, pairs, tmp_path):
+    done = wellfed("bench", pairs, "--steps", 3, "--trace", tmp_path / "feed.json")
+
+    assert done.exit_code == 0
+    assert {"unit", "read", "batch"} <= {
+        e["name"] for e in json.loads((tmp_path / "feed.json").read_text())["traceEvents"]
+    }
+
+
+FAULTS = {
+    "no such file": (["nowhere.tfrecord"], 2, "nowhere.tfrecord"),
+    "no records": ([__file__], 2, "not a TFRecord"),
+    "no such size": (["{pairs}", "--resize", "big"], 2, "big"),
+    "no steps": (["{pairs}", "--steps", "0"], 2, "--steps"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "text"), FAULTS.values(), ids=FAULTS)
+def test_what_cannot_run_is_a_sentence_on_stderr(wellfed, pairs, arguments, code, text):
+    done = wellfed("bench", *(str(argument).format(pairs=pairs) for argument in arguments))
+
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert text in done.stderr
+
+
+def test_damage_is_something_found(wellfed, pairs):
+    path = pairs.parent / "pairs-0.tfrecord"
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    done = wellfed("bench", pairs, "--steps", 30)
+
+    assert done.exit_code == 1
+    assert "record 499" in done.stderr
+
+
+def test_it_runs_as_a_program(pairs):
+    command = [sys.executable, "-c", "from wellfed.cli import main; main()", "bench", str(pairs), "--steps", "5"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "elements/s" in done.stdout
+    assert "\x1b" not in done.stdout
