@@ -140,7 +140,33 @@ class OpenIndex:
         return ["index"]
 
 
+class Scan:
+    """Which features a file's records hold: kinds, counts, ranges, and what byte strings look like."""
+
+    def __init__(self, data: str, folder: Path) -> None:
+        import wellfed as wf
+
+        self._path = path_of(folder, data)
+        self._records = wf.Records(str(self._path))
+
+    def _scan(self) -> Any:
+        import wellfed as wf
+
+        return wf.scan_features(self._records[:])
+
+    def figure(self) -> float:
+        """Bytes of the file a second, reading and checking it included."""
+        start = time.perf_counter()
+        self._scan()
+        return self._path.stat().st_size / (time.perf_counter() - start)
+
+    def proof(self) -> list[Any]:
+        found = self._scan()
+        return [found.records, sorted(found.features)]
+
+
 ROWS = (
+    Row("scan features, 3 KB records", {"wellfed": partial(Scan, "bytes")}, "bytes", unit="bytes", limit=1e9),
     Row("search after damage", {"wellfed": Search}, unit="bytes", limit=500e6),
     Row("open an index of 10 M records", {"wellfed": OpenIndex}, unit="s", limit=0.05),
     Row(

@@ -110,6 +110,7 @@ def run_alone(cases: list[Row], times: int, facts: dict[str, Any], console: Cons
     """The rows that have no peer: a figure, its spread, and what is due."""
     table = Table("job", "wellfed alone", "spread", "due", title=facts["machine"])
     for row in cases:
+        make_data(row)
         found = measure_alone(row, times)
         middle = statistics.median(found)
         colour = "green" if row.holds(middle) else "red"

@@ -257,25 +257,32 @@ void ExampleParser::Rewind(uint64_t row, Column* columns) const {
   }
 }
 
+// Notes where the value of each spec's feature lies, the last entry of a key counting. Returns the first byte
+// that cannot be read, or nullptr.
+const uint8_t* ExampleParser::CollectPieces(std::span<const uint8_t> record, Scratch* scratch,
+                                            bool* repeated) const {
+  scratch->pieces.clear();
+  scratch->ranges.assign(specs_.size(), {});
+  std::fill(scratch->seen.begin(), scratch->seen.end(), 0);
+  *repeated = false;
+  return WalkEntries(record, 1, &scratch->values, [&](const MapEntry& entry) -> const uint8_t* {
+    const int32_t f = keys_.Find(entry.key);
+    if (f < 0) return nullptr;
+    *repeated |= std::exchange(scratch->seen[static_cast<size_t>(f)], scratch->stamp) != 0;
+    const size_t begin = scratch->pieces.size();
+    scratch->pieces.insert(scratch->pieces.end(), entry.values.begin(), entry.values.end());
+    scratch->ranges[static_cast<size_t>(f)] = {begin, scratch->pieces.size()};
+    return nullptr;
+  });
+}
+
 // Every form that protobuf reads, and the exact error for what it does not: of the features that are wrong,
 // the first of the specs is named.
 ParseStatus ExampleParser::ParseAny(std::span<const uint8_t> record, uint64_t row, Scratch* scratch,
                                     Column* columns, ParseError* error) const {
   *error = {};
-  scratch->pieces.clear();
-  scratch->ranges.assign(specs_.size(), {});
-  std::fill(scratch->seen.begin(), scratch->seen.end(), 0);
   bool repeated = false;
-  const uint8_t* fault =
-      WalkEntries(record, 1, &scratch->values, [&](const MapEntry& entry) -> const uint8_t* {
-        const int32_t f = keys_.Find(entry.key);
-        if (f < 0) return nullptr;
-        repeated |= std::exchange(scratch->seen[static_cast<size_t>(f)], scratch->stamp) != 0;
-        const size_t begin = scratch->pieces.size();
-        scratch->pieces.insert(scratch->pieces.end(), entry.values.begin(), entry.values.end());
-        scratch->ranges[static_cast<size_t>(f)] = {begin, scratch->pieces.size()};
-        return nullptr;
-      });
+  const uint8_t* fault = CollectPieces(record, scratch, &repeated);
   for (size_t f = 0; f < specs_.size() && fault == nullptr; ++f) {
     uint8_t* dense = specs_[f].dense() ? columns[f].dense + row * specs_[f].row_size() : nullptr;
     FeatureReader reader(specs_[f], &columns[f], dense);

@@ -95,6 +95,7 @@ class ExampleParser {
 
  private:
   bool ParseUsual(std::span<const uint8_t> record, uint64_t row, Scratch* scratch, Column* columns) const;
+  const uint8_t* CollectPieces(std::span<const uint8_t> record, Scratch* scratch, bool* repeated) const;
   ParseStatus ParseAny(std::span<const uint8_t> record, uint64_t row, Scratch* scratch, Column* columns,
                        ParseError* error) const;
   bool LearnKey(const uint8_t** p, const uint8_t* end, size_t position, Scratch* scratch,

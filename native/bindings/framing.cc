@@ -61,53 +61,53 @@ std::pair<uint64_t, int> FindFrameInStream(const Buffer& block, uint64_t start, 
   return {found.position, static_cast<int>(found.status)};
 }
 
-// A FrameSearch with the block that it goes over. Its methods lock it: two threads may hold one.
-struct PyFrameSearch {
-  explicit PyFrameSearch(Buffer given) : block(std::move(given)), search(block.span()) {}
+// A FrameSearch with the block that it goes over. Threads that share one wait for each other.
+class PyFrameSearch {
+ public:
+  explicit PyFrameSearch(Buffer given) : block_(std::move(given)), search_(block_.span()) {}
 
-  Scanned Scan(uint64_t start, uint64_t max_records) {
-    CheckStart(block.span(), start);
-    std::vector<uint64_t> offsets;
-    wellfed::ScanResult result;
-    {
-      nb::gil_scoped_release released;
-      const std::lock_guard<std::mutex> lock(mutex);
-      result = search.Scan(start, max_records, &offsets);
-    }
-    return ToPython(std::move(offsets), result);
-  }
-
-  std::pair<uint64_t, int> FindInStream(uint64_t start, uint64_t max_length) {
-    CheckStart(block.span(), start);
+  // What `use(FrameSearch&)` gives, without the GIL. `start` is checked.
+  template <typename Use>
+  auto At(uint64_t start, Use use) {
+    CheckStart(block_.span(), start);
     nb::gil_scoped_release released;
-    const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = search.FindInStream(start, max_length);
-    return {found.position, static_cast<int>(found.status)};
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return use(search_);
   }
 
-  uint64_t Find(uint64_t start) {
-    CheckStart(block.span(), start);
-    nb::gil_scoped_release released;
-    const std::lock_guard<std::mutex> lock(mutex);
-    return search.Find(start);
-  }
+  uint64_t size() const { return block_.span().size(); }
 
-  uint32_t MaskedSum(uint64_t start, uint64_t length) {
-    CheckStart(block.span(), start);
-    if (length > block.span().size() - start) {
-      throw std::invalid_argument("length must be at most the " +
-                                  std::to_string(block.span().size() - start) + " bytes from " +
-                                  std::to_string(start) + " on, got " + std::to_string(length));
-    }
-    nb::gil_scoped_release released;
-    const std::lock_guard<std::mutex> lock(mutex);
-    return search.MaskedSum(start, length);
-  }
-
-  Buffer block;
-  wellfed::FrameSearch search;
-  std::mutex mutex;
+ private:
+  Buffer block_;
+  wellfed::FrameSearch search_;
+  std::mutex mutex_;
 };
+
+Scanned SearchScan(PyFrameSearch& self, uint64_t start, uint64_t max_records) {
+  std::vector<uint64_t> offsets;
+  const auto result =
+      self.At(start, [&](wellfed::FrameSearch& search) { return search.Scan(start, max_records, &offsets); });
+  return ToPython(std::move(offsets), result);
+}
+
+std::pair<uint64_t, int> SearchFindInStream(PyFrameSearch& self, uint64_t start, uint64_t max_length) {
+  const auto found =
+      self.At(start, [&](wellfed::FrameSearch& search) { return search.FindInStream(start, max_length); });
+  return {found.position, static_cast<int>(found.status)};
+}
+
+uint64_t SearchFind(PyFrameSearch& self, uint64_t start) {
+  return self.At(start, [&](wellfed::FrameSearch& search) { return search.Find(start); });
+}
+
+uint32_t SearchMaskedSum(PyFrameSearch& self, uint64_t start, uint64_t length) {
+  if (start <= self.size() && length > self.size() - start) {
+    throw std::invalid_argument("length must be at most the " + std::to_string(self.size() - start) +
+                                " bytes from " + std::to_string(start) + " on, got " +
+                                std::to_string(length));
+  }
+  return self.At(start, [&](wellfed::FrameSearch& search) { return search.MaskedSum(start, length); });
+}
 
 void MakeFrameSearch(PyFrameSearch* self, nb::handle block) {
   Buffer held(block.ptr());
@@ -160,12 +160,12 @@ void BindFraming(nb::module_& m) {
       "Goes over one block whose records are damaged, in time proportional to it whatever its bytes claim.\n"
       "Keeps the buffer given; threads that share one wait for each other.")
       .def("__init__", &MakeFrameSearch, nb::arg("block"))
-      .def("scan", &PyFrameSearch::Scan, nb::arg("start") = 0, nb::arg("max_records") = UINT64_MAX,
+      .def("scan", &SearchScan, nb::arg("start") = 0, nb::arg("max_records") = UINT64_MAX,
            "As scan_frames with `check`.")
-      .def("find_in_stream", &PyFrameSearch::FindInStream, nb::arg("start") = 0,
-           nb::arg("max_length") = UINT64_MAX, "As find_frame_in_stream.")
-      .def("find", &PyFrameSearch::Find, nb::arg("start") = 0, "As find_frame.")
-      .def("masked_crc32c", &PyFrameSearch::MaskedSum, nb::arg("start"), nb::arg("length"),
+      .def("find_in_stream", &SearchFindInStream, nb::arg("start") = 0, nb::arg("max_length") = UINT64_MAX,
+           "As find_frame_in_stream.")
+      .def("find", &SearchFind, nb::arg("start") = 0, "As find_frame.")
+      .def("masked_crc32c", &SearchMaskedSum, nb::arg("start"), nb::arg("length"),
            "The masked CRC-32C of `length` bytes from `start` on.");
   m.def("frame_records", &FrameRecords, nb::arg("data"), nb::arg("starts").noconvert(),
         nb::arg("sizes").noconvert(),

@@ -145,6 +145,45 @@ def test_an_unseeded_order_is_kept_in_the_epochs_after_a_resume(adapter):
     assert [values(second) for _ in range(3)] == [values(first) for _ in range(3)]
 
 
+def test_a_replayable_order_goes_on_from_its_cursor(adapter):
+    def build():
+        return wf.from_arrays({"x": np.arange(60)}).filter(lambda row: row["x"] % 3 > 0).shuffle(7, seed=1).batch(4)
+
+    loader = adapter.TorchLoader(build())
+    loader._ahead = 2  # As with a device, whose copies are under way.
+    iterator = iter(loader)
+    for _ in range(4):
+        next(iterator)
+    state = json.loads(json.dumps(loader.state_dict()))
+    due = values(iterator) + values(loader)
+    again = adapter.TorchLoader(build())
+    again.load_state_dict(state)
+
+    assert values(again) + values(again) == due
+
+
+def test_another_world_size_goes_on_with_the_rest_and_then_with_whole_epochs(adapter):
+    def build(world, rank):
+        return wf.from_arrays({"x": np.arange(40)}).shuffle(seed=1).shard(world, rank).batch(2)
+
+    loader = adapter.TorchLoader(build(4, 3))
+    iterator = iter(loader)
+    for _ in range(3):
+        next(iterator)
+    state = loader.state_dict()
+    iterator.close()
+    found = [[], []]
+    for rank in range(2):
+        again = adapter.TorchLoader(build(2, rank))
+        again.load_state_dict(state)
+        for _ in range(2):  # The rest of this epoch, and the next one.
+            found[rank].append([x for batch in values(again) for x in batch])
+
+    order = [int(row["x"]) for row in wf.from_arrays({"x": np.arange(40)}).shuffle(seed=1).epoch(0)]
+    assert [x for pair in zip(*(rest for rest, _ in found), strict=True) for x in pair] == order[24:]
+    assert sorted(x for _, whole in found for x in whole) == list(range(40))
+
+
 def test_a_state_of_another_plan_is_refused(adapter):
     saved = adapter.TorchLoader(numbers()).state_dict()
 

@@ -47,6 +47,7 @@ def test_the_json_is_one_object_with_the_fields_of_the_account(wellfed, pairs):
         "replaced",
         "seconds",
         "sentence",
+        "skipped",
         "stages",
         "threads",
         "waited_seconds",

@@ -1,4 +1,4 @@
-"""tf.data in TensorFlow's names: verbs, traced functions, iterators, errors."""
+"""tf.data in TensorFlow's names: verbs, traced functions, errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_generator_in_the_dtypes_that_were_promised():
 def test_a_generator_that_breaks_its_promise_is_named():
     made = Dataset.from_generator(lambda: [[1, 2]], output_signature=tf.TensorSpec([3], tf.int32))
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"of shape \(2,\) where \(3\) was promised"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"of shape \(2,\) where \(3,\) was promised"):
         values(made)
 
 
@@ -192,6 +192,16 @@ def test_the_global_seed_fixes_a_shuffle():
     assert orders[0] == orders[1]
 
 
+def test_take_and_skip_of_one_order_share_nothing():
+    """The usual way to keep elements for validation."""
+    mixed = Dataset.range(40).shuffle(40, reshuffle_each_iteration=False)
+    held, rest = mixed.take(10), mixed.skip(10)
+
+    assert [int(n) for n in held] == [int(n) for n in held]
+    assert sorted(int(n) for part in (held, rest) for n in part) == [*range(40)]
+    assert sorted(int(n) for n in rest.concatenate(held)) == [*range(40)]
+
+
 def test_reduce_joins_all_elements():
     assert SMALL.reduce(np.int64(0), lambda state, n: state + n).numpy() == 21
 
@@ -250,6 +260,21 @@ def test_the_parts_of_a_tuple_are_arguments():
     assert values(pairs.map(lambda a, b: (b, {"a": a, "one": 1}))) == [
         (10, {"a": 1, "one": 1}),
         (20, {"a": 2, "one": 1}),
+    ]
+
+
+def test_equality_is_of_values_in_a_function_given_to_map():
+    names = np.array(["cats", "dogs"])
+    paths = Dataset.from_tensor_slices(["x/dogs/1.png", "x/cats/2.png"])
+
+    labels = paths.map(lambda path: tf.argmax(tf.strings.split(path, "/")[-2] == names))
+    others = Dataset.range(3).map(lambda n: (n == 1, n != 1, np.array(1) == n))
+
+    assert [int(label) for label in labels] == [1, 0]
+    assert [tuple(map(bool, row)) for row in others] == [
+        (False, True, False),
+        (True, False, True),
+        (False, True, False),
     ]
 
 
@@ -410,6 +435,13 @@ def test_a_damaged_record_is_a_data_loss(tmp_path):
         values(tf.data.TFRecordDataset(str(tmp_path / "a")))
 
 
+def test_a_file_that_is_not_there_is_not_found(tmp_path):
+    with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
+        values(tf.data.TFRecordDataset(str(tmp_path / "nowhere")))
+    with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
+        list(tf.data.TFRecordDataset(str(tmp_path / "nowhere")))
+
+
 def test_a_missing_feature_is_an_invalid_argument():
     parsed = Dataset.from_tensor_slices([b""]).map(
         lambda t: tf.io.parse_single_example(t, {"x": tf.io.FixedLenFeature([], tf.int64)})
@@ -471,54 +503,6 @@ def test_the_order_of_interleaving_is_that_of_taking_turns(counts, cycle, block)
     assert interleave_order(counts, cycle, block).tolist() == due
 
 
-# --- Iterators -----------------------------------------------------------------------------------
-
-
-def test_elements_are_eager_and_end(files):
-    iterator = iter(tf.data.TFRecordDataset(files).take(1))
-
-    assert next(iterator).numpy() == b"0.0"
-    with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
-        iterator.get_next()
-
-
-def test_an_iterator_can_be_left_early_and_resumed():
-    dataset = Dataset.range(100).shuffle(100, seed=3)
-    iterator = dataset.as_numpy_iterator()
-    first = [next(iterator) for _ in range(10)]
-    state = iterator.state_dict()
-    rest = list(iterator)
-
-    again = dataset.as_numpy_iterator()
-    again.load_state_dict(state)
-
-    assert [int(n) for n in again] == [int(n) for n in rest]
-    assert len(first) == 10
-
-
-def test_a_deferred_iterator_has_a_place_in_each_session():
-    with tf.Graph().as_default():
-        x, y = Dataset.from_tensor_slices(([1, 2], ["a", "b"])).make_one_shot_iterator().get_next()
-        with tf.Session() as one, tf.Session() as two:
-            assert one.run([x, y]) == [1, b"a"]
-            assert one.run([y, x]) == [b"b", 2]
-            assert two.run(x) == 1
-            with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
-                one.run(x)
-
-
-def test_an_initializable_iterator_begins_anew():
-    with tf.Graph().as_default(), tf.Session() as session:
-        iterator = tf.data.make_initializable_iterator(Dataset.range(2).batch(2))
-        following = iterator.get_next()
-        assert following.shape.as_list() == [None]
-        session.run(iterator.initializer)
-        first = session.run(following)
-        session.run(iterator.initializer)
-
-        assert session.run(following).tolist() == first.tolist() == [0, 1]
-
-
 def test_a_cache_in_a_file_outlasts_its_data_set(tmp_path):
     calls = []
 
@@ -536,7 +520,3 @@ def test_a_ragged_batch_keeps_rows_as_long_as_they_are():
     (batch,) = SMALL.take(3).map(tf.range).ragged_batch(3)
 
     assert batch.to_list() == [[], [0], [0, 1]]
-
-
-def test_a_window_is_a_data_set():
-    assert [values(window) for window in SMALL.window(4)] == [[0, 1, 2, 3], [4, 5, 6]]

@@ -17,6 +17,31 @@ def session():
         yield sess
 
 
+def test_dtypes_and_shapes_show_as_in_tensorflow():
+    assert (str(tf.float32), repr(tf.float32)) == ("<dtype: 'float32'>", "tf.float32")
+    assert [str(tf.TensorShape(dims)) for dims in ([], [3], [None, 2], None)] == [
+        "()",
+        "(3,)",
+        "(None, 2)",
+        "<unknown>",
+    ]
+
+
+def test_a_part_of_an_unknown_size_has_an_unknown_size():
+    x = tf.placeholder(tf.float32, [None, 5, 3])
+
+    parts = [x[:2], x[1], x[:, 1:], x[..., 0], x[:, None], tf.strided_slice(x, [0, 1], [2, 9])]
+
+    assert [part.shape.as_list() for part in parts] == [
+        [None, 5, 3],
+        [5, 3],
+        [None, 4, 3],
+        [None, 5],
+        [None, 1, 5, 3],
+        [None, 4, 3],
+    ]
+
+
 # --- Tensors -------------------------------------------------------------------------------------
 
 
@@ -120,7 +145,7 @@ def test_set_shape_adds_what_is_known():
 
 
 def test_a_contradicting_shape_is_refused():
-    with pytest.raises(ValueError, match=r"Shapes \(\?, 4\) and \(2, 5\) are not compatible"):
+    with pytest.raises(ValueError, match=r"Shapes \(None, 4\) and \(2, 5\) are not compatible"):
         tf.placeholder(tf.float32, [None, 4]).set_shape([2, 5])
 
 
@@ -214,7 +239,7 @@ def test_a_fetch_that_is_nothing_of_the_graph_is_refused(session):
 def test_a_fed_value_has_to_fit(session):
     x = tf.placeholder(tf.float32, [2], name="x")
 
-    with pytest.raises(ValueError, match=r"Cannot feed value of shape \(3,\) for Tensor 'x:0', which has shape \(2\)"):
+    with pytest.raises(ValueError, match=r"Cannot feed value of shape \(3,\) for Tensor 'x:0', which has shape \(2,\)"):
         session.run(x, {x: [1, 2, 3]})
     with pytest.raises(TypeError, match="The value of a feed cannot be a Tensor"):
         session.run(x, {x: x})
@@ -499,3 +524,17 @@ def test_dtypes_equal_their_numpy_types_and_names():
     assert (tf.float32, tf.float32, tf.string) == (np.float32, "float32", bytes)
     assert tf.int64 != np.int32
     assert (tf.uint8.max, tf.float32.is_floating, tf.as_dtype("int64").name) == (255, True, "int64")
+
+
+def test_a_python_function_waits_for_a_run_where_a_graph_is_made():
+    def double(value):
+        return value * 2
+
+    assert isinstance(tf.numpy_function(double, [3], tf.int64), tf.Tensor)
+
+
+def test_equality_outside_map_is_of_tensors():
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+
+    assert x == x
+    assert x != y

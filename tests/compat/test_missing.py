@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 import wellfed.compat as tf
+from wellfed.compat.missing import INSTEAD
+
+PAGE = (Path(__file__).parents[2] / "docs/compat.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -18,6 +24,15 @@ import wellfed.compat as tf
         (tf.train, "Saver", r"tf\.train\.Saver: .*state_dict"),
         (tf.data, "Frob", r"tf\.data\.Frob: see wellfed\.feed"),
         (tf.strings, "unicode_decode", r"tf\.strings\.unicode_decode: tf\.py_func"),
+        (tf.image, "ssim", r"tf\.image\.ssim: wellfed\.image"),
+        (tf.io, "decode_proto", r"tf\.io\.decode_proto: wellfed\.io"),
+        (tf.math, "segment_sum", r"tf\.math\.segment_sum: NumPy"),
+        (tf.random, "poisson", r"tf\.random\.poisson: numpy\.random"),
+        (tf.sparse, "reorder", r"tf\.sparse\.reorder: wellfed\.Ragged"),
+        (tf.errors, "Frob", r"tf\.errors\.Frob; docs/compat\.md lists"),
+        (tf.queue, "Frob", r"tf\.queue\.Frob; docs/compat\.md lists"),
+        (tf, "ragged", r"tf\.ragged: wellfed\.Ragged"),
+        (tf, "feature_column", r"tf\.feature_column: wellfed\.parse_example"),
         (tf.gfile, "Stat", r"tf\.gfile\.Stat: open, glob and pathlib"),
     ],
 )
@@ -26,11 +41,34 @@ def test_a_name_that_is_not_here_points_to_what_is(space, name, hint):
         getattr(space, name)
 
 
+def test_the_page_lists_every_name_that_is_refused():
+    refused = {name for name in INSTEAD if not name.endswith(".") and "*" not in name}
+    table = PAGE.partition("## Names that are refused")[2].partition("| `tf.train.AdamOptimizer`")[0]
+    rows = [row.split(" | ") for row in re.findall(r"^\| (`tf\..*) \|$", table, re.M)]
+    listed = {name: instead for names, instead in rows for name in re.findall(r"`tf\.([\w.]+)`", names)}
+
+    assert len(refused) > 30
+    assert listed == {name: INSTEAD[name] for name in refused}
+
+
+@pytest.mark.parametrize("name", [name for name in INSTEAD if not name.endswith(".") and "*" not in name])
+def test_a_refused_name_says_what_to_use(name):
+    space, _, last = name.rpartition(".")
+    found = tf
+    for part in filter(None, space.split(".")):
+        if not hasattr(found, part):
+            return  # Its space is refused as a whole.
+        found = getattr(found, part)
+
+    with pytest.raises(AttributeError, match=re.escape(INSTEAD[name])):
+        getattr(found, last)
+
+
 def test_a_verb_that_is_not_here_points_to_the_feed():
-    with pytest.raises(AttributeError, match=r"has no tf\.data\.Dataset\.snapshot: see wellfed\.feed"):
+    with pytest.raises(AttributeError, match=r"has no tf\.data\.Dataset\.snapshot: `wellfed pack`"):
         tf.data.Dataset.range(3).snapshot  # noqa: B018 -- looking it up is the act.
-    with pytest.raises(AttributeError, match=r"has no tf\.data\.Dataset\.from_tensor: see wellfed\.feed"):
-        tf.data.Dataset.from_tensor  # noqa: B018 -- looking it up is the act.
+    with pytest.raises(AttributeError, match=r"has no tf\.data\.Dataset\.frob: see wellfed\.feed"):
+        tf.data.Dataset.frob  # noqa: B018 -- looking it up is the act.
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def run(program, module, folder):
 
 
 def test_there_are_programs():
-    assert len(EXPECTED) >= 5
+    assert len(EXPECTED) >= 8
 
 
 @pytest.mark.parametrize("program", EXPECTED)

@@ -540,3 +540,7 @@ def test_a_queue_fed_by_threads_through_a_placeholder(session):
     feeder.join()
 
     assert got == list(range(50))
+
+
+def test_a_shape_of_no_dimensions_stands_for_the_one_component():
+    assert tf.FIFOQueue(3, tf.float32, shapes=[]).shapes == [tf.TensorShape([])]

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import wellfed as wf
 import wellfed.compat as tf
 from wellfed.errors import EncodeError, FeatureMissingError
 
@@ -394,3 +395,29 @@ def test_messages_go_to_pythons_logging(caplog):
     tf.logging.info("step %d", 3)
 
     assert (caplog.messages, tf.logging.get_verbosity()) == (["step 3"], tf.logging.INFO)
+
+
+def test_python_functions_of_values_give_values():
+    assert tf.py_function(lambda value: value.numpy() * 2, [3], tf.int32).numpy() == 6
+    assert [v.numpy() for v in tf.numpy_function(lambda a: (a + 1, a / 2), [np.float32(3)], [tf.float32] * 2)] == [
+        4,
+        1.5,
+    ]
+
+
+def test_messages_take_eager_values():
+    values = tf.constant([1, 2])
+    feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[values[0], values[1]]))
+
+    assert feature.int64_list.value == [1, 2]
+    assert tf.train.BytesList(value=[tf.constant(b"a")]).value == [b"a"]
+    assert tf.train.FloatList(value=[tf.constant(0.5)]).value == [0.5]
+
+
+def test_the_parts_of_ragged_results_are_eager():
+    records = [wf.encode_example({"x": row}) for row in ([1, 2], [3])]
+
+    ragged = tf.io.parse_example(records, {"x": tf.io.RaggedFeature(tf.int64)})["x"]
+
+    assert (ragged.values.numpy().tolist(), ragged.row_splits.numpy().tolist()) == ([1, 2, 3], [0, 2, 3])
+    assert ragged.to_list() == [[1, 2], [3]]

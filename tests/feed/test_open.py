@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import wellfed as wf
-from wellfed.errors import DatasetError, ImageError
+from wellfed.errors import DatasetError, ImageError, MalformedExampleError
 from wellfed.feed import plan
 from wellfed.feed.rewrite import rewrite
 
@@ -144,3 +144,22 @@ def test_a_picture_that_cannot_be_decoded_can_be_replaced(tmp_path):
     assert len(got) == 10
     assert 6 not in got
     assert [row.position for row in iterator.stats().replaced] == [6]
+
+
+def test_features_of_bare_files_are_inferred_where_asked(tmp_path):
+    with wf.TFRecordWriter(tmp_path / "a.tfrecord") as writer:
+        for x in range(5):
+            writer.write(wf.encode_example({"x": x, "words": ["a"] * x}))
+
+    (batch,) = wf.open(tmp_path / "*.tfrecord", features="infer").batch(5)
+
+    assert batch["x"].tolist() == [0, 1, 2, 3, 4]
+    assert batch["words"].to_list() == [[b"a"] * x for x in range(5)]
+
+
+def test_features_cannot_be_inferred_from_records_that_are_no_examples(tmp_path):
+    with wf.TFRecordWriter(tmp_path / "a.tfrecord") as writer:
+        writer.write(b"\xff")
+
+    with pytest.raises(MalformedExampleError, match="byte 0 cannot be read"):
+        wf.TFRecordDataset(tmp_path / "a.tfrecord", "infer")

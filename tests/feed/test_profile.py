@@ -237,7 +237,30 @@ DECODE = StageStats(
     "map(Decode)", 600, 18.6, 18.0, threads=2, helps="more cores, smaller pictures, or cache() after it"
 )
 READ = StageStats("read", 600, 1.0, 0.1, threads=2)
+
+
+def test_a_function_in_processes_is_told_with_them():
+    dataset = numbers(40).map(add_one, processes=2).batch(10)
+
+    assert [stage.name for stage in wf.profile(dataset).stages] == ["read", "map(add_one, 2 processes)", "batch"]
+
+
+def test_skipped_rows_of_all_epochs_are_told():
+    def fail_at_7(element):
+        if element["x"] == 7:
+            raise ValueError("no seven")
+        return element
+
+    dataset = numbers(20).map(fail_at_7).with_options(on_error="skip").batch(19)
+
+    assert [row.epoch for row in wf.profile(dataset, steps=2).stats.skipped] == [0, 1]
+
+
 SENTENCES = {
+    "processes": (
+        stats(6.1, StageStats("map(f, 4 processes)", 600, 36.0, 1.0, threads=4, helps="more processes")),
+        "map(f, 4 processes) used 90% of 4 threads: more processes would help.",
+    ),
     "a busy step": (
         stats(6.1, READ, DECODE),
         "the consumer waited 61% of the time; map(Decode) used 93% of 2 threads: more cores, smaller pictures, or",
@@ -248,7 +271,7 @@ SENTENCES = {
     ),
     "no core": (
         stats(6.1, StageStats("map(f)", 600, 18.0, 2.0, threads=2)),
-        "threads at work had no core for 80% of their time, because Python's interpreter or another program held it",
+        "map(f) used 90% of 2 threads and had a core for 11% of that, since another program or Python's",
     ),
     "a long start": (
         stats(9.0, READ, first=8.0),

@@ -11,6 +11,7 @@ from hypothesis import given
 
 import wellfed as wf
 from wellfed.errors import PlanError
+from wellfed.feed import from_generator
 
 
 def numbers(start, stop):
@@ -174,6 +175,14 @@ def test_a_split_shares_nothing_and_loses_nothing(length, fraction, epoch):
     assert len(ints(train)) == round(length * fraction)
 
 
+def test_parts_of_a_fixed_order_share_nothing_also_where_they_are_joined_again():
+    fixed = numbers(0, 50).shuffle(seed=3, reshuffle_each_iteration=False)
+    left, right = numbers(0, 50).split(0.3, seed=3)
+
+    assert sorted(ints(fixed.skip(20).concatenate(fixed.take(20)))) == [*range(50)]
+    assert sorted(ints(left.map(lambda row: row).concatenate(right))) == [*range(50)]
+
+
 def test_a_split_is_the_same_in_each_epoch():
     train, _ = numbers(0, 100).split(0.7, seed=3)
 
@@ -221,6 +230,14 @@ def test_padded_batch_fills_rows_up_to_the_longest_of_their_batch():
 
     assert first.tolist() == [[1, 0, 0], [1, 2, 3]]
     assert second.tolist() == [[1, 2]]
+
+
+def test_padded_batch_fills_rows_of_strings_with_empty_ones():
+    rows = [np.array([b"a", b"b"], object), np.array([], object)]
+
+    (batch,) = from_generator(lambda: iter(rows)).padded_batch(2)
+
+    assert batch.tolist() == [[b"a", b"b"], [b"", b""]]
 
 
 def test_padded_batch_takes_shapes_and_values():

@@ -28,6 +28,7 @@ SOURCES = {
     for name in feed.__all__
     if inspect.isfunction(getattr(feed, name)) and gives_data_sets(getattr(feed, name))
 }
+del SOURCES["open_to_profile"]  # It opens what the others do, for the command line.
 
 
 def test_there_are_verbs_and_sources_to_look_at():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -98,3 +100,11 @@ def test_the_first_record_of_a_gzip_comes_before_the_file_is_inflated():
     assert run is not None
     assert source.reads <= 2
     assert len(content) > 40 * (256 << 10)
+
+
+def test_nothing_needs_a_build_tool_that_newer_pythons_lack():
+    """distutils went with Python 3.12, setuptools need not be there."""
+    rooms = "wellfed.io, wellfed.example, wellfed.feed, wellfed.queues, wellfed.image, wellfed.datasets, wellfed.compat"
+    program = f"import sys; sys.modules.update(distutils=None, setuptools=None); import {rooms}"
+
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

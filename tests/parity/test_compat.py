@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ FLOATS = RNG.normal(size=(3, 4)).astype(np.float32)
 POSITIVE = np.abs(FLOATS) + np.float32(0.5)
 INTS = RNG.integers(-9, 9, (3, 4)).astype(np.int64)
 BYTES = RNG.integers(0, 255, (6, 8, 3)).astype(np.uint8)
+UNIT = RNG.random((5, 7, 3)).astype(np.float32)
 WORDS = np.array([b"one two", b"", b"Three"], object)
 BATCH = RNG.integers(0, 255, (2, 6, 8, 3)).astype(np.uint8)
 
@@ -121,10 +124,26 @@ CASES = {
     "resize area": ("image.resize", [BYTES], {"size": [3, 4], "method": "area"}),
     "resize bicubic": ("image.resize", [BYTES], {"size": [4, 5], "method": "bicubic"}),
     "resize bicubic up": ("image.resize", [BATCH], {"size": [13, 9], "method": "bicubic"}),
+    "resize with pad": ("image.resize_with_pad", [BYTES], {"target_height": 9, "target_width": 21}),
+    "resize with pad down": ("image.resize_with_pad", [BATCH], {"target_height": 5, "target_width": 4}),
+    "saturation": ("image.adjust_saturation", [BYTES], {"saturation_factor": 1.7}),
+    "saturation of floats": ("image.adjust_saturation", [UNIT], {"saturation_factor": 0.4}),
+    "hue": ("image.adjust_hue", [BYTES], {"delta": 0.3}),
+    "hue of floats": ("image.adjust_hue", [UNIT], {"delta": -0.2}),
+    "gamma": ("image.adjust_gamma", [BYTES], {"gamma": 0.5, "gain": 0.9}),
+    "hsv": ("image.rgb_to_hsv", [UNIT], {}),
+    "from hsv": ("image.hsv_to_rgb", [UNIT], {}),
+    "strided slice": ("strided_slice", [BATCH], {"begin": [0, 1], "end": [2, 4], "strides": [1, 2]}),
+    "strided slice by masks": (
+        "strided_slice",
+        [BATCH],
+        {"begin": [1, 2, 0], "end": [0, 3, 9], "end_mask": 1, "begin_mask": 4, "shrink_axis_mask": 2},
+    ),
+    "matmul": ("matmul", [np.eye(3, dtype=np.float32) * 2, np.arange(6, dtype=np.float32).reshape(3, 2)], {}),
     "resize within": ("image.resize", [BYTES], {"size": [12, 12], "preserve_aspect_ratio": True}),
 }
 # Pictures are rounded from floats: TensorFlow's and ours may differ by one there.
-ROUNDED = {"brightness", "contrast", "grey"}
+ROUNDED = {"brightness", "contrast", "grey", "saturation", "hue", "gamma"}
 
 
 def find(module, path):
@@ -215,3 +234,25 @@ def test_the_left_operand_decides_the_dtype_of_python_numbers():
             with ours.Graph().as_default(), ours.Session() as session:
                 fed = ours.placeholder(value.dtype)
                 same("operator", session.run(make(ours, fed), {fed: value}), due)
+
+
+# --- Arguments
+
+ORDERS = [
+    *(f"train.{way}batch{join}" for way in ("", "maybe_", "shuffle_", "maybe_shuffle_") for join in ("", "_join")),
+    *(f"train.{kind}input_producer" for kind in ("", "string_", "range_", "slice_")),
+    *("train.limit_epochs", "train.match_filenames_once", "train.start_queue_runners"),
+    *("FIFOQueue", "RandomShuffleQueue", "PaddingFIFOQueue", "PriorityQueue", "train.Coordinator", "train.QueueRunner"),
+    *("WholeFileReader", "TextLineReader", "FixedLengthRecordReader", "TFRecordReader", "IdentityReader"),
+]
+
+
+def arguments(function):
+    return {parameter.name: parameter.default for parameter in inspect.signature(function).parameters.values()}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_arguments_have_tensorflow_1s_order_and_defaults(name):
+    due, found = arguments(find(theirs.compat.v1, name)), arguments(find(ours, name))
+
+    assert list(found.items())[: len(due)] == list(due.items())

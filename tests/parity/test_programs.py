@@ -17,7 +17,7 @@ EXPECTED = json.loads((PROGRAMS / "expected.json").read_text())
 @pytest.mark.parametrize("program", EXPECTED)
 def test_tensorflow_gives_the_expected_facts(program, tmp_path):
     pytest.importorskip("tensorflow")
-    module = "tensorflow" if program == "pipeline.py" else "tensorflow.compat.v1"
+    module = "tensorflow" if program in ("folders.py", "pipeline.py") else "tensorflow.compat.v1"
     command = [sys.executable, PROGRAMS / program, module, str(tmp_path)]
 
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)

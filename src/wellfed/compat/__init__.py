@@ -104,6 +104,7 @@ from wellfed.compat.deferred.graph import (
     get_default_session,
     reset_default_graph,
 )
+from wellfed.compat.deferred.operators import strided_slice
 from wellfed.compat.deferred.session import InteractiveSession, RunOptions, Session
 from wellfed.compat.deferred.shapes import Dimension, TensorShape
 from wellfed.compat.deferred.sparse import SparseTensor, SparseTensorValue
@@ -149,6 +150,7 @@ from wellfed.compat.math import (
     logical_not,
     logical_or,
     logical_xor,
+    matmul,
     maximum,
     minimum,
     mod,
@@ -335,6 +337,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matmul",
     "maximum",
     "minimum",
     "mod",
@@ -390,6 +393,7 @@ __all__ = [
     "squeeze",
     "stack",
     "stop_gradient",
+    "strided_slice",
     "string",
     "string_join",
     "string_split",

@@ -7,7 +7,8 @@ the graph's ends of it: tensors to take from, and a queue runner in the graph's 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from wellfed import queues
@@ -25,249 +26,113 @@ if TYPE_CHECKING:
     from wellfed.compat.deferred.session import Run, Session
 
 
-def batch(
-    tensors: Any,
-    batch_size: Any,
-    num_threads: int = 1,
-    capacity: int = 32,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Gives tensors of batches that threads make ahead. See `wellfed.queues.batch`.
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What the eight take, by TensorFlow's names.
 
-    Args:
-      tensors: One element: a tensor, a list or a dict of them; many elements where `enqueue_many`.
+    Attributes:
       batch_size: Elements a batch.
+      tensors: One element: a tensor, a list or a dict of them; many elements where `enqueue_many`.
+      tensors_list: Several such, each run by a thread of its own.
+      keep_input: A truth that says whether an element is kept; with `enqueue_many` also a vector, one for each.
       num_threads: Threads that run `tensors`.
-      capacity: The queue's. [elements]
+      capacity: The queue's; where it shuffles, more than `min_after_dequeue`. [elements]
+      min_after_dequeue: So many elements, at least, are mixed until the input ends.
+      seed: Fixes the draws.
       enqueue_many: Whether each tensor holds many elements, along axis 0.
-      shapes: One shape a component of one element; those of `tensors` by default.
+      shapes: One shape a component of one element; those of the tensors by default.
       dynamic_pad: Whether elements may differ in shape; batches are padded.
       allow_smaller_final_batch: Whether the last elements come as a smaller batch.
       shared_name: Batchers of one shared name are one, in each session.
       name: The operation's.
-
-    Returns:
-      Tensors in the form of `tensors`.
-
-    Raises:
-      ValueError: A shape, or with `dynamic_pad` a rank, is not known.
     """
-    return maybe_batch(
-        tensors,
-        True,
-        batch_size,
-        num_threads,
-        capacity,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
+
+    batch_size: Any
+    tensors: Any = None
+    tensors_list: Any = None
+    keep_input: Any = True
+    num_threads: int = 1
+    capacity: Any = 32
+    min_after_dequeue: Any = None
+    seed: int | None = None
+    enqueue_many: bool = False
+    shapes: Any = None
+    dynamic_pad: bool = False
+    allow_smaller_final_batch: bool = False
+    shared_name: str | None = None
+    name: Any = None
 
 
-def maybe_batch(
-    tensors: Any,
-    keep_input: Any,
-    batch_size: Any,
-    num_threads: int = 1,
-    capacity: int = 32,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Gives tensors as `batch` does, of the elements for which the tensor `keep_input` is true.
-
-    With `enqueue_many` it may be a vector, one truth for each element.
-    """
-    options = _Options(capacity, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name or "batch")
-    return _in_order([tensors], batch_size, keep_input, options, num_threads, padded=dynamic_pad)
+# The orders of arguments are TensorFlow's. What has no default here has none there.
+_DEFAULTS = {field.name: field.default for field in fields(_Options) if field.default is not MISSING}
+_MIXED = "batch_size capacity min_after_dequeue"
+_END = "enqueue_many shapes allow_smaller_final_batch shared_name name"
+_PADDED_END = "enqueue_many shapes dynamic_pad allow_smaller_final_batch shared_name name"
 
 
-def batch_join(
-    tensors_list: Sequence[Any],
-    batch_size: Any,
-    capacity: int = 32,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Gives tensors as `batch` does, of several lists of tensors, each run by a thread of its own."""
-    return maybe_batch_join(
-        tensors_list,
-        True,
-        batch_size,
-        capacity,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
-
-
-def maybe_batch_join(
-    tensors_list: Sequence[Any],
-    keep_input: Any,
-    batch_size: Any,
-    capacity: int = 32,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Gives tensors as `batch_join` does, of the elements for which the tensor `keep_input` is true."""
-    options = _Options(capacity, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name or "batch_join")
-    return _in_order(tensors_list, batch_size, keep_input, options, 1, padded=dynamic_pad)
-
-
-def shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
-    capacity: int,
-    min_after_dequeue: int,
-    num_threads: int = 1,
-    seed: int | None = None,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Gives tensors of batches drawn at random from what is in the queue. See `wellfed.queues.shuffle_batch`.
+def _batcher(name: str, order: str, what: str) -> Callable[..., Any]:
+    """Makes one of the eight.
 
     Args:
-      tensors: As for `batch`.
-      batch_size: As for `batch`.
-      capacity: As for `batch`; more than `min_after_dequeue`.
-      min_after_dequeue: So many elements, at least, are mixed until the input ends.
-      num_threads: As for `batch`.
-      seed: Fixes the draws.
-      enqueue_many: As for `batch`.
-      shapes: As for `batch`.
-      allow_smaller_final_batch: As for `batch`.
-      shared_name: As for `batch`.
-      name: As for `batch`.
+      name: Its name.
+      order: Its arguments.
+      what: What it gives.
+    """
+    shuffles = "min_after_dequeue" in order
+    due = {"tensors", "tensors_list", "keep_input", *(_MIXED.split() if shuffles else ["batch_size"])}
+    parameters = [
+        Parameter(word, Parameter.POSITIONAL_OR_KEYWORD, default=Parameter.empty if word in due else _DEFAULTS[word])
+        for word in order.split()
+    ]
+    signature = Signature(parameters)
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        options = _Options(**signature.bind(*args, **kwargs).arguments)
+        return (_shuffled if shuffles else _in_order)(options, options.name or name.removeprefix("maybe_"))
+
+    made.__name__ = made.__qualname__ = name
+    made.__signature__ = signature  # type: ignore[attr-defined]  # inspect and help() read it.
+    made.__doc__ = f"""Gives tensors of batches that threads make ahead{what}. See `wellfed.queues.{name}`.
+
+    Args: TensorFlow's, in its order: {", ".join(order.split())}.
 
     Returns:
-      As for `batch`.
+      Tensors in the form of an element.
 
     Raises:
-      ValueError: As for `batch`, or `capacity` is not bigger than `min_after_dequeue`.
+      ValueError: A shape, or with `dynamic_pad` a rank, is not known; or `capacity` is not bigger than
+        `min_after_dequeue`.
     """
-    return maybe_shuffle_batch(
-        tensors,
-        batch_size,
-        capacity,
-        min_after_dequeue,
-        True,
-        num_threads,
-        seed,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
+    return made
 
 
-def maybe_shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
-    capacity: int,
-    min_after_dequeue: int,
-    keep_input: Any,
-    num_threads: int = 1,
-    seed: int | None = None,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Gives tensors as `shuffle_batch` does, of the elements for which the tensor `keep_input` is true."""
-    options = _Options(capacity, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name or "shuffle_batch")
-    return _shuffled([tensors], batch_size, keep_input, options, num_threads, min_after_dequeue, seed)
-
-
-def shuffle_batch_join(
-    tensors_list: Sequence[Any],
-    batch_size: Any,
-    capacity: int,
-    min_after_dequeue: int,
-    seed: int | None = None,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Gives tensors as `shuffle_batch` does, of several lists of tensors, each run by a thread of its own."""
-    return maybe_shuffle_batch_join(
-        tensors_list,
-        batch_size,
-        capacity,
-        min_after_dequeue,
-        True,
-        seed,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
-
-
-def maybe_shuffle_batch_join(
-    tensors_list: Sequence[Any],
-    batch_size: Any,
-    capacity: int,
-    min_after_dequeue: int,
-    keep_input: Any,
-    seed: int | None = None,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Gives tensors as `shuffle_batch_join` does, of the elements for which the tensor `keep_input` is true."""
-    name = name or "shuffle_batch_join"
-    options = _Options(capacity, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name)
-    return _shuffled(tensors_list, batch_size, keep_input, options, 1, min_after_dequeue, seed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What all eight share."""
-
-    capacity: Any
-    enqueue_many: bool
-    shapes: Any
-    allow_smaller_final_batch: bool
-    shared_name: str | None
-    name: str
+_JOIN, _KEPT, _DRAWN = (
+    ", of several lists, each run by a thread of its own",
+    ", of the elements that are kept",
+    (", drawn at random from what is in the queue"),
+)
+batch = _batcher("batch", f"tensors batch_size num_threads capacity {_PADDED_END}", "")
+maybe_batch = _batcher("maybe_batch", f"tensors keep_input batch_size num_threads capacity {_PADDED_END}", _KEPT)
+batch_join = _batcher("batch_join", f"tensors_list batch_size capacity {_PADDED_END}", _JOIN)
+maybe_batch_join = _batcher(
+    "maybe_batch_join", f"tensors_list keep_input batch_size capacity {_PADDED_END}", _JOIN + _KEPT
+)
+shuffle_batch = _batcher("shuffle_batch", f"tensors {_MIXED} num_threads seed {_END}", _DRAWN)
+maybe_shuffle_batch = _batcher(
+    "maybe_shuffle_batch", f"tensors {_MIXED} keep_input num_threads seed {_END}", _DRAWN + _KEPT
+)
+shuffle_batch_join = _batcher("shuffle_batch_join", f"tensors_list {_MIXED} seed {_END}", _DRAWN + _JOIN)
+maybe_shuffle_batch_join = _batcher(
+    "maybe_shuffle_batch_join", f"tensors_list {_MIXED} keep_input seed {_END}", _DRAWN + _JOIN + _KEPT
+)
 
 
 class _Elements:
     """What one or several lists of tensors have in common: form, dtypes and shapes, and sources in a session."""
 
-    def __init__(self, tensors_list: Sequence[Any], keep_input: Any, shapes: Any, *, many: bool, padded: bool) -> None:
+    def __init__(self, options: _Options) -> None:
+        tensors_list = [options.tensors] if options.tensors_list is None else options.tensors_list
+        many, padded = options.enqueue_many, options.dynamic_pad
         if not tensors_list:
             raise ValueError("Expected at least one set of tensors")
         self._form, self._many = tensors_list[0], many
@@ -278,12 +143,12 @@ class _Elements:
         for row in rows[1:]:
             if [tensor.dtype for tensor in row] != self.dtypes:
                 raise TypeError(f"Expected types to be consistent: {self.dtypes} vs. {[t.dtype for t in row]}.")
-        self.shapes = _merged(rows, shapes, many=many)
+        self.shapes = _merged(rows, options.shapes, many=many)
         if not padded and not all(shape.is_fully_defined() for shape in self.shapes):
             raise ValueError(f"All shapes must be fully defined: {self.shapes}: give shapes=, or use Tensor.set_shape")
         if padded and any(shape.rank is None for shape in self.shapes):
             raise ValueError(f"All shapes must have a defined rank: {self.shapes}")
-        self._fetches = [(row, _keep(keep_input, many=many)) for row in rows]
+        self._fetches = [(row, _keep(options.keep_input, many=many)) for row in rows]
 
     def sources(self, session: Session) -> list[Callable[[], Any]]:
         """Gives one function for each list: the next element, or None where it is not to be kept."""
@@ -334,15 +199,17 @@ def _keep(keep_input: Any, *, many: bool) -> Any:
     return keep_input
 
 
-def _batches(make: Callable[..., queues.Stream], elements: _Elements, batch_size: Any, options: _Options) -> Any:
+def _batches(make: Callable[..., queues.Stream], options: _Options, name: str) -> Any:
     """Gives tensors of batches, and adds the runner that fills them to the graph's collection."""
-    rows = None if options.allow_smaller_final_batch else int(plain(batch_size))
+    elements, batch_size = _Elements(options), int(plain(options.batch_size))
+    rows = None if options.allow_smaller_final_batch else batch_size
     outputs = [(d, TensorShape([rows]).concatenate(s)) for d, s in zip(elements.dtypes, elements.shapes, strict=True)]
 
     def made(session: Session) -> queues.Stream:
         return make(
-            elements.sources(session),
-            int(plain(batch_size)),
+            elements.sources(session) * options.num_threads,
+            batch_size,
+            capacity=int(options.capacity),
             enqueue_many=options.enqueue_many,
             allow_smaller_final_batch=options.allow_smaller_final_batch,
             dtypes=[dtype.dtype for dtype in elements.dtypes],
@@ -359,38 +226,19 @@ def _batches(make: Callable[..., queues.Stream], elements: _Elements, batch_size
         found = stream(run.session).dequeue(run.timeout())
         return found if len(outputs) > 1 else (found,)
 
-    op = Operation(options.name, [], outputs, compute, options.name)
+    op = Operation(name, [], outputs, compute, name)
     add_queue_runner(StreamRunner(op.name, lambda session: stream(session).runners[0]))
     return elements.original(op.outputs)
 
 
-def _in_order(
-    tensors_list: Sequence[Any], batch_size: Any, keep_input: Any, options: _Options, threads: int, *, padded: bool
-) -> Any:
-    elements = _Elements(tensors_list, keep_input, options.shapes, many=options.enqueue_many, padded=padded)
-
-    def make(sources: Any, size: int, **more: Any) -> queues.Stream:
-        return queues.batch_join(sources * threads, size, capacity=int(options.capacity), dynamic_pad=padded, **more)
-
-    return _batches(make, elements, batch_size, options)
+def _in_order(options: _Options, name: str) -> Any:
+    return _batches(functools.partial(queues.batch_join, dynamic_pad=options.dynamic_pad), options, name)
 
 
-def _shuffled(
-    tensors_list: Sequence[Any],
-    batch_size: Any,
-    keep_input: Any,
-    options: _Options,
-    threads: int,
-    minimum: int,
-    seed: int | None,
-) -> Any:
-    capacity = int(options.capacity)
+def _shuffled(options: _Options, name: str) -> Any:
+    capacity, minimum = int(options.capacity), options.min_after_dequeue
     if capacity <= minimum:
         raise ValueError(f"capacity {capacity} must be bigger than min_after_dequeue {minimum}.")
-    seed = get_default_graph().op_seed(seed)
-    elements = _Elements(tensors_list, keep_input, options.shapes, many=options.enqueue_many, padded=False)
-
-    def make(sources: Any, size: int, **more: Any) -> queues.Stream:
-        return queues.shuffle_batch_join(sources * threads, size, capacity, minimum, seed, **more)
-
-    return _batches(make, elements, batch_size, options)
+    seed = get_default_graph().op_seed(options.seed)
+    make = functools.partial(queues.shuffle_batch_join, min_after_dequeue=minimum, seed=seed)
+    return _batches(make, options, name)

@@ -6,6 +6,7 @@ they run by columns (see `tracing`); functions given to other verbs get one elem
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from wellfed.compat.dataset_files import file_paths
 from wellfed.compat.deferred.dtypes import as_dtype
 from wellfed.compat.deferred.eager import as_value, eager, leaves, map_tree, plain
 from wellfed.compat.deferred.graph import get_default_graph
+from wellfed.compat.deferred.session import op_error
 from wellfed.compat.deferred.shapes import TensorShape
 from wellfed.compat.elements import (
     column_of,
@@ -29,6 +31,7 @@ from wellfed.compat.elements import (
     without_lists,
 )
 from wellfed.compat.iterators import DatasetIterator, OneShotIterator, guarded
+from wellfed.compat.late import DatasetClass, late
 from wellfed.compat.missing import refuse
 from wellfed.compat.sequential import SequentialVerbs
 from wellfed.compat.tracing import MapFunction, TensorSpec, spec_of_value
@@ -41,14 +44,7 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 
 
-class _Refusing(type):
-    """Says of a name that a class has not what wellfed has instead."""
-
-    def __getattr__(cls, name: str) -> Any:
-        refuse("data.Dataset", name)
-
-
-class Dataset(SequentialVerbs, metaclass=_Refusing):
+class Dataset(SequentialVerbs, metaclass=DatasetClass):
     """Elements in an order. Made by `from_tensor_slices` and its kin; each verb gives a new data set.
 
     Elements are eager tensors, tuples or dicts; strings are `bytes`. All of it is `wellfed.feed.Dataset` behind
@@ -71,6 +67,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
     # --- Making ------------------------------------------------------------------------------------
 
     @staticmethod
+    @late
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Gives the rows of arrays, or of tuples and dicts of arrays of one length."""
         del name
@@ -78,6 +75,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return Dataset(feed.from_arrays(columns), map_tree(spec_of_rows, columns))
 
     @staticmethod
+    @late
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Gives one element."""
         del name
@@ -117,6 +115,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return Dataset(feed.from_generator(elements), spec)
 
     @staticmethod
+    @late
     def range(*args: Any, output_type: Any = "int64", name: str | None = None) -> Dataset:
         """Gives the numbers of Python's `range`, int64."""
         del name
@@ -125,6 +124,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return made if kind.name == "int64" else made.map(lambda n: eager(np.asarray(n).astype(kind.dtype)))
 
     @staticmethod
+    @late
     def list_files(
         file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
     ) -> Dataset:
@@ -139,6 +139,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return made if shuffle is False else made.shuffle(max(len(paths), 1), seed)
 
     @staticmethod
+    @late
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """Gives tuples of the elements of several data sets, as many as the shortest has."""
         del name
@@ -152,6 +153,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         return made if plain_pair else made.map(lambda *parts: _regrouped(given, iter(parts)))
 
     @staticmethod
+    @late
     def sample_from_datasets(
         datasets: Sequence[Dataset],
         weights: Any = None,
@@ -196,6 +198,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         untraced = self.known_spec is not None and function.traced is None
         return Dataset(self.behind.map(function.of_each() if untraced else function), spec)
 
+    @late
     def batch(
         self,
         batch_size: Any,
@@ -211,6 +214,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         spec = mapped(self.known_spec, lambda s: TensorSpec(TensorShape([rows]).concatenate(s.shape), s.dtype))
         return Dataset(self.behind.batch(size, bool(plain(drop_remainder))), spec, batched=True)
 
+    @late
     def padded_batch(
         self,
         batch_size: Any,
@@ -227,6 +231,7 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         spec = mapped(self.known_spec, lambda s: TensorSpec([None, *[None] * (s.shape.rank or 0)], s.dtype))
         return Dataset(batches, spec, batched=True)
 
+    @late
     def shuffle(
         self,
         buffer_size: Any,
@@ -234,34 +239,45 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Puts the elements into a random order: exact over the whole data set, where the feed knows its length."""
+        """Puts the elements into a random order: exact over the whole data set, where the feed knows its length.
+
+        With `reshuffle_each_iteration=False` and no seed it is one order, drawn here: `take` and `skip` of it share
+        nothing.
+        """
         del name
         seed = get_default_graph().op_seed(None if seed is None else int(plain(seed)))
         again = reshuffle_each_iteration is not False
+        if seed is None and not again:
+            seed = secrets.randbits(63)
         size = int(plain(buffer_size))
         return self.over(self.behind.shuffle(size, seed=seed, reshuffle_each_iteration=again))
 
+    @late
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Gives every `num_shards`-th element, from `index` on."""
         del name
         return self.over(self.behind.shard(int(plain(num_shards)), int(plain(index))))
 
+    @late
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Gives the first `count` elements; all where it is -1."""
         del name
         return self.over(self.behind.take(int(plain(count))))
 
+    @late
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """Gives all but the first `count` elements; none where it is -1."""
         del name
         count = int(plain(count))
         return self.over(self.behind.take(0) if count == -1 else self.behind.skip(count))
 
+    @late
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Gives the elements `count` times over; for ever where it is None or -1."""
         del name
         return self.over(self.behind.repeat(None if count is None else int(plain(count))))
 
+    @late
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Gives the elements of this data set, then those of another."""
         del name
@@ -305,14 +321,17 @@ class Dataset(SequentialVerbs, metaclass=_Refusing):
     # --- Elements ----------------------------------------------------------------------------------
 
     def __iter__(self) -> DatasetIterator:
-        return DatasetIterator(iter(self.behind), eagerly=True)
+        return DatasetIterator(guarded(lambda: iter(self.behind)), eagerly=True)
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Gives the elements as NumPy's arrays and scalars, and `bytes`."""
-        return DatasetIterator(iter(self.behind), eagerly=False)
+        return DatasetIterator(guarded(lambda: iter(self.behind)), eagerly=False)
 
     def __len__(self) -> int:
-        return len(self.behind)
+        try:
+            return len(self.behind)
+        except OSError as error:  # Asked for by list(), too.
+            raise op_error(error, "Cardinality") from error
 
     def __bool__(self) -> bool:
         return True

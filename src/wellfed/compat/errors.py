@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+from wellfed.compat.missing import refuse
 from wellfed.errors import (
     AbortedError,
     AlreadyExistsError,
@@ -64,3 +67,5 @@ __all__ = [
     "UnimplementedError",
     "UnknownError",
 ]
+
+__getattr__ = functools.partial(refuse, "errors")

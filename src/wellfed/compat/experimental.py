@@ -47,6 +47,18 @@ def sample_from_datasets(datasets: Sequence[Dataset], weights: Any = None, seed:
     return Dataset.sample_from_datasets(datasets, weights, seed)
 
 
+def assert_cardinality(expected_cardinality: Any) -> Callable[[Dataset], Dataset]:
+    """Gives the function that gives a data set as it is, for `apply`: the feed knows lengths by itself."""
+    del expected_cardinality
+    return lambda dataset: dataset
+
+
+class AutoShardPolicy:
+    """Accepted and ignored: each process takes its own part by `Dataset.shard`."""
+
+    OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+
+
 def choose_from_datasets(datasets: Sequence[Dataset], choice_dataset: Dataset) -> Dataset:
     """Gives elements of several data sets; another one names which."""
     return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False)
@@ -68,8 +80,10 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "AutoShardPolicy",
     "Dataset",
     "OptimizationOptions",
+    "assert_cardinality",
     "cardinality",
     "choose_from_datasets",
     "ignore_errors",

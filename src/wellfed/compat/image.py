@@ -6,15 +6,28 @@ channels), or a batch of such.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from wellfed.compat.deferred.dtypes import as_dtype
+from wellfed.compat.colours import (
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    adjusted,
+    convert_image_dtype,
+    drawn,
+    hsv_to_rgb,
+    random_hue,
+    random_saturation,
+    rgb_to_hsv,
+)
 from wellfed.compat.deferred.eager import as_value
 from wellfed.compat.deferred.graph import Tensor
 from wellfed.compat.deferred.lift import lifted
 from wellfed.compat.deferred.randomness import randomly
+from wellfed.compat.missing import refuse
 from wellfed.compat.pictures import (
     decode_bmp,
     decode_gif,
@@ -36,6 +49,7 @@ from wellfed.compat.resizing import (
     resize_bilinear,
     resize_images,
     resize_nearest_neighbor,
+    resize_with_pad,
     shape_of,
 )
 
@@ -170,23 +184,6 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
 # --- Adjusting -----------------------------------------------------------------------------------
 
 
-@lifted(static=lambda image, dtype, *_, **__: (dtype, shape_of(image)), style="picture")
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False) -> Any:
-    """Gives pictures in another dtype; the largest integer stands for 1.0."""
-    pixels, kind = np.asarray(as_value(image)), as_dtype(dtype).dtype
-    if pixels.dtype == kind:
-        return pixels
-    if pixels.dtype.kind == kind.kind == "f":
-        return pixels.astype(kind)
-    if kind.kind == "f":
-        return (pixels.astype(kind) * (1.0 / np.iinfo(pixels.dtype).max)).astype(kind)
-    if pixels.dtype.kind == "f":
-        scaled = pixels * (np.iinfo(kind).max + 0.5)
-        return (np.clip(scaled, 0, np.iinfo(kind).max) if saturate else scaled).astype(kind)
-    shift = 8 * (kind.itemsize - pixels.dtype.itemsize)
-    return pixels.astype(kind) << shift if shift > 0 else (pixels >> -shift).astype(kind)
-
-
 @lifted(style="picture")
 def per_image_standardization(image: Any) -> Any:
     """Gives pictures with mean 0 and variance 1, each by its own; float32."""
@@ -197,17 +194,10 @@ def per_image_standardization(image: Any) -> Any:
     return ((pixels - pixels.mean(axes, keepdims=True)) / spread).astype(np.float32)
 
 
-def _adjusted(image: Any, change: Any) -> Any:
-    """Changes pixels as float32, where the largest integer is 1.0, and gives them in their own dtype."""
-    pixels = np.asarray(as_value(image))
-    floats = convert_image_dtype.__wrapped__(pixels, np.float32)
-    return convert_image_dtype.__wrapped__(change(floats).astype(np.float32), pixels.dtype, saturate=True)
-
-
 @lifted(style="picture")
 def adjust_brightness(image: Any, delta: Any) -> Any:
     """Gives pictures with `delta` added, where the largest integer stands for 1.0."""
-    return _adjusted(image, lambda pixels: pixels + np.float32(delta))
+    return adjusted(image, lambda pixels: pixels + np.float32(delta))
 
 
 @lifted(style="picture")
@@ -218,7 +208,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
         mean = pixels.mean((-3, -2), keepdims=True)
         return (pixels - mean) * np.float32(contrast_factor) + mean
 
-    return _adjusted(images, change)
+    return adjusted(images, change)
 
 
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Any:
@@ -226,10 +216,7 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
 
-    def draw(rng: np.random.Generator, pixels: Any) -> Any:
-        return adjust_brightness.__wrapped__(pixels, rng.uniform(-max_delta, max_delta))
-
-    return randomly(draw, (_given(image),), seed, "random_brightness", (dtype_of(image), shape_of(image)))
+    return drawn("random_brightness", adjust_brightness, image, -max_delta, max_delta, seed)
 
 
 def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Any:
@@ -237,16 +224,13 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
     if not 0 <= lower < upper:
         raise ValueError("lower must be non-negative and below upper.")
 
-    def draw(rng: np.random.Generator, pixels: Any) -> Any:
-        return adjust_contrast.__wrapped__(pixels, rng.uniform(lower, upper))
-
-    return randomly(draw, (_given(image),), seed, "random_contrast", (dtype_of(image), shape_of(image)))
+    return drawn("random_contrast", adjust_contrast, image, lower, upper, seed)
 
 
 @lifted(style="picture")
 def rgb_to_grayscale(images: Any) -> Any:
     """Gives pictures with one channel, the brightness."""
-    return _adjusted(images, lambda pixels: pixels @ np.array([[0.2989], [0.587], [0.114]], np.float32))
+    return adjusted(images, lambda pixels: pixels @ np.array([[0.2989], [0.587], [0.114]], np.float32))
 
 
 @lifted(style="picture")
@@ -259,6 +243,9 @@ __all__ = [
     "ResizeMethod",
     "adjust_brightness",
     "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
     "central_crop",
     "convert_image_dtype",
     "crop_to_bounding_box",
@@ -273,6 +260,7 @@ __all__ = [
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",
+    "hsv_to_rgb",
     "is_jpeg",
     "pad_to_bounding_box",
     "per_image_standardization",
@@ -281,6 +269,8 @@ __all__ = [
     "random_crop",
     "random_flip_left_right",
     "random_flip_up_down",
+    "random_hue",
+    "random_saturation",
     "resize",
     "resize_area",
     "resize_bicubic",
@@ -289,8 +279,12 @@ __all__ = [
     "resize_images",
     "resize_nearest_neighbor",
     "resize_with_crop_or_pad",
+    "resize_with_pad",
     "rgb_to_grayscale",
+    "rgb_to_hsv",
     "rot90",
     "transpose",
     "transpose_image",
 ]
+
+__getattr__ = functools.partial(refuse, "image")

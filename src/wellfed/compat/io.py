@@ -6,6 +6,7 @@ Each function takes values and gives a value at once, or takes tensors and gives
 from __future__ import annotations
 
 import csv
+import functools
 import io as streams
 import weakref
 from pathlib import Path
@@ -21,6 +22,7 @@ from wellfed.compat.deferred.eager import as_value, plain
 from wellfed.compat.deferred.graph import Tensor
 from wellfed.compat.deferred.lift import Call, lifted
 from wellfed.compat.deferred.shapes import TensorShape
+from wellfed.compat.missing import refuse
 from wellfed.compat.parsing import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -313,3 +315,5 @@ __all__ = [
     "tf_record_iterator",
     "write_file",
 ]
+
+__getattr__ = functools.partial(refuse, "io")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging as python_logging
+
+from wellfed.compat.missing import refuse
 
 DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
 _log = python_logging.getLogger("wellfed.compat")
@@ -37,3 +40,5 @@ __all__ = [
     "warn",
     "warning",
 ]
+
+__getattr__ = functools.partial(refuse, "logging")

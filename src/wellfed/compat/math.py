@@ -5,6 +5,7 @@ Each takes values and gives a value at once, or takes a tensor and gives one.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from wellfed.compat.deferred.operators import (
     multiply,
     negative,
     not_equal,
+    operands,
     sign,
     sqrt,
     square,
@@ -45,6 +47,7 @@ from wellfed.compat.deferred.operators import (
 )
 from wellfed.compat.deferred.operators import pow_ as pow
 from wellfed.compat.deferred.operators import round_ as round
+from wellfed.compat.missing import refuse
 
 divide, floormod = truediv, mod
 
@@ -115,6 +118,13 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
 
 
 @lifted
+def matmul(a: Any, b: Any) -> Any:
+    """Gives the product of matrices, those of the last two dimensions."""
+    first, second = operands(a, b)
+    return np.matmul(first, second)
+
+
+@lifted
 def add_n(inputs: Any) -> Any:
     """Gives the sum of several values of one shape."""
     return np.sum([as_value(value) for value in inputs], axis=0)
@@ -145,6 +155,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matmul",
     "maximum",
     "minimum",
     "mod",
@@ -168,3 +179,5 @@ __all__ = [
     "subtract",
     "truediv",
 ]
+
+__getattr__ = functools.partial(refuse, "math")

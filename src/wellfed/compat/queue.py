@@ -16,6 +16,7 @@ from wellfed.compat.deferred.dtypes import as_dtype, int64
 from wellfed.compat.deferred.eager import plain
 from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
 from wellfed.compat.deferred.shapes import TensorShape
+from wellfed.compat.missing import refuse
 from wellfed.compat.state import deferred
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class QueueBase:
         shared_name: str | None = None,
     ) -> None:
         self.dtypes = [as_dtype(dtype) for dtype in _list(dtypes)]
-        given = [None] * len(self.dtypes) if shapes is None else _shape_list(shapes)
+        given = [None] * len(self.dtypes) if shapes is None else _shape_list(shapes) or [[]]
         self.shapes = [TensorShape(shape) for shape in given]
         self.names = None if names is None else _list(names)
         for what, found in (("shapes", self.shapes), ("names", self.names)):
@@ -332,3 +333,6 @@ def _common(first: TensorShape, second: TensorShape) -> TensorShape:
     if first.sizes is None or second.sizes is None or len(first.sizes) != len(second.sizes):
         return TensorShape(None)
     return TensorShape([a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True)])
+
+
+__getattr__ = functools.partial(refuse, "queue")

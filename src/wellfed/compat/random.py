@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from wellfed.compat.deferred.dtypes import as_dtype, float32
 from wellfed.compat.deferred.eager import as_value, plain
 from wellfed.compat.deferred.graph import Tensor, get_default_graph
 from wellfed.compat.deferred.randomness import randomly, seed_eager
+from wellfed.compat.missing import refuse
 
 
 def set_random_seed(seed: int | None) -> None:
@@ -138,3 +140,5 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any
 
 
 set_seed = set_random_seed
+
+__getattr__ = functools.partial(refuse, "random")

@@ -27,7 +27,7 @@ class ResizeMethod:
 
 
 _WAYS = ("bilinear", "nearest", "bicubic", "area")
-_METHODS = {**dict(enumerate(_WAYS)), **{way: way for way in _WAYS}}
+_METHODS: dict[Any, str] = {**dict(enumerate(_WAYS)), **{way: way for way in _WAYS}}
 
 
 def _method(method: Any) -> str:
@@ -136,6 +136,41 @@ def resize(
     if whole.dtype.name not in ("uint8", "uint16", "float32"):
         whole = whole.astype(np.float32)
     return pictures.resize(whole, (height, width), kind)  # type: ignore[arg-type]  # One of the two methods.
+
+
+def _padded_static(
+    image: Any, target_height: Any, target_width: Any, method: Any = "bilinear", *_: Any, **__: Any
+) -> Any:
+    return _resize_static(image, [target_height, target_width], method)
+
+
+@lifted(static=_padded_static)
+def resize_with_pad(
+    image: Any, target_height: Any, target_width: Any, method: Any = "bilinear", antialias: bool = False
+) -> Any:
+    """Gives pictures that fit into a size with their sides' ratio kept, and zeros around them.
+
+    Args:
+      image: One picture, or a batch.
+      target_height: Height. [pixels]
+      target_width: Width. [pixels]
+      method: As in `resize`.
+      antialias: Not kept here.
+
+    Returns:
+      float32; for "nearest" the dtype of `image`.
+
+    Raises:
+      NotImplementedError: `antialias`, or another method.
+    """
+    have = np.array(np.shape(as_value(image))[-3:-1], np.float32)
+    want = np.array([int(target_height), int(target_width)])
+    exact = have / (have / want.astype(np.float32)).max()
+    size = np.floor(exact).astype(int)
+    before = np.floor((want - exact) / 2).astype(int)
+    pixels = np.asarray(resize.__wrapped__(image, size, method, antialias=antialias))
+    sides = [(0, 0)] * (pixels.ndim - 3) + [*zip(before, want - size - before, strict=True), (0, 0)]
+    return np.pad(pixels, sides)
 
 
 def _nearest(pixels: Any, height: int, width: int, *, centre: float, corners: bool = False) -> Any:

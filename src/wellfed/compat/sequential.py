@@ -9,6 +9,7 @@ import numpy as np
 from wellfed.compat.dataset_files import interleaved
 from wellfed.compat.deferred.eager import as_value, eager, map_tree, plain
 from wellfed.compat.elements import mapped, shape_tree, spec_of_rows
+from wellfed.compat.late import inner_spec
 from wellfed.compat.tracing import TensorSpec, as_row, call
 from wellfed.feed import from_arrays
 
@@ -43,7 +44,8 @@ class SequentialVerbs:
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Gives the elements of the data sets that a function makes of the elements, one after another."""
         del name
-        return self.made(self.behind.flat_map(lambda element: _inner(map_func, element)))
+        made = self.behind.flat_map(lambda element: _inner(map_func, element))
+        return self.made(made, inner_spec(map_func, self.known_spec))
 
     def interleave(
         self,
@@ -60,13 +62,13 @@ class SequentialVerbs:
         parsed and shuffled on all threads, as a `TFRecordDataset` of all of them is.
         """
         del num_parallel_calls, deterministic, name
-        cycle = 4 if cycle_length in (None, _AUTOTUNE) else int(plain(cycle_length))
-        block = 1 if block_length is None else int(plain(block_length))
+        cycle, block = turns(cycle_length, block_length)
         if isinstance(self.known_spec, TensorSpec) and self.known_spec.dtype.name == "string" and not self.is_batched:
             known = interleaved(self.behind, lambda path: map_func(eager(path)), cycle, block)
             if known is not None:
                 return self.made(known, TensorSpec([], "string"))
-        return self.made(self.behind.interleave(lambda element: _inner(map_func, element), cycle, block))
+        made = self.behind.interleave(lambda element: _inner(map_func, element), cycle, block)
+        return self.made(made, inner_spec(map_func, self.known_spec))
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """Gives the elements without those that cannot be made. See `wellfed.feed.Dataset.ignore_errors`."""
@@ -146,6 +148,12 @@ class SequentialVerbs:
             drop_remainder,
         )
         return self.made(batches, batched=True)
+
+
+def turns(cycle_length: Any, block_length: Any) -> tuple[int, int]:
+    """Gives how many data sets `interleave` takes from in turn, and how many elements at a time."""
+    cycle = 4 if cycle_length in (None, _AUTOTUNE) else int(plain(cycle_length))
+    return cycle, 1 if block_length is None else int(plain(block_length))
 
 
 def _called(function: Callable[..., Any], element: Any) -> Any:

@@ -14,7 +14,7 @@ from wellfed import errors
 from wellfed.compat.arrays import constant, identity, stack
 from wellfed.compat.deferred.dtypes import as_dtype
 from wellfed.compat.deferred.eager import as_array, as_value, eager, is_deferred, leaves, map_tree, plain
-from wellfed.compat.deferred.graph import Operation, Tensor, get_default_graph
+from wellfed.compat.deferred.graph import Graph, Operation, Tensor, get_default_graph, in_graph
 from wellfed.compat.deferred.session import Run, op_error
 from wellfed.compat.deferred.shapes import TensorShape
 
@@ -222,15 +222,34 @@ def py_func(
     return _function(func, inp, Tout, name or "PyFunc", func)
 
 
-numpy_function = py_func
+def numpy_function(
+    func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None
+) -> Any:
+    """Gives what `py_func` gives; at once, where all inputs are there and no graph is being made."""
+    del stateful
+    return _at_once_or_deferred(func, inp, Tout, name or "PyFunc", func)
 
 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
-    """Gives what `py_func` gives; the function gets eager tensors."""
-    return _function(lambda *values: func(*map(eager, values)), inp, Tout, name or "EagerPyFunc", func)
+    """Gives what `numpy_function` gives; the function gets eager tensors."""
+    return _at_once_or_deferred(lambda *values: func(*map(eager, values)), inp, Tout, name or "EagerPyFunc", func)
+
+
+def _at_once_or_deferred(call: Callable[..., Any], inp: Sequence[Any], kinds: Any, name: str, func: Any) -> Any:
+    if not inp or in_graph() or is_deferred(inp):
+        return _function(call, inp, kinds, name, func)
+    values = [as_value(value) for value in inp]
+    with Graph().as_default():
+        given = [eager(value) for value in _operation(call, values, kinds, name, func).compute(None, *values)]
+    return given if isinstance(kinds, list | tuple) else given[0]
 
 
 def _function(call: Callable[..., Any], inp: Sequence[Any], kinds: Any, name: str, func: Any) -> Any:
+    op = _operation(call, inp, kinds, name, func)
+    return list(op.outputs) if isinstance(kinds, list | tuple) else op.outputs[0]
+
+
+def _operation(call: Callable[..., Any], inp: Sequence[Any], kinds: Any, name: str, func: Any) -> Operation:
     several = isinstance(kinds, list | tuple)
     dtypes = [as_dtype(kind) for kind in (kinds if several else [kinds])]
     where = getattr(func, "__qualname__", type(func).__name__)
@@ -251,7 +270,7 @@ def _function(call: Callable[..., Any], inp: Sequence[Any], kinds: Any, name: st
 
     op = Operation(name, [deferred(value) for value in inp], [(dtype, None) for dtype in dtypes], compute)
     op.rows = "rows"
-    return list(op.outputs) if several else op.outputs[0]
+    return op
 
 
 def _result(op: Operation, where: str, value: Any, dtype: Any) -> Any:

@@ -97,7 +97,8 @@ class Traced:
         self.outputs = map_tree(_tensor_or_value, _without_lists(outputs))
         self.spec = map_tree(_spec_of, self.outputs)
         wanted = [leaf for leaf in leaves(self.outputs) if isinstance(leaf, Tensor)]
-        self._plan = in_order([tensor.op for tensor in wanted if tensor not in inputs], frozenset(inputs))
+        given = frozenset(inputs)
+        self._plan = in_order([tensor.op for tensor in wanted if tensor not in given], given)
         self._by_columns = all(map(by_columns.can_run, self._plan))
         self._steps = fused(self._plan, self.outputs) if self._by_columns else []
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wellfed.compat import queue_runner
 from wellfed.compat.batchers import (
     batch,
     batch_join,
@@ -105,6 +106,7 @@ __all__ = [
     "maybe_batch_join",
     "maybe_shuffle_batch",
     "maybe_shuffle_batch_join",
+    "queue_runner",
     "range_input_producer",
     "shuffle_batch",
     "shuffle_batch_join",

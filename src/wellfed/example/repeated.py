@@ -18,6 +18,8 @@ _INT64 = range(-(2**63), 2**63)
 
 def _checked(kind: int, item: Any) -> Any:
     """The item as Python's own value of that kind."""
+    if isinstance(item, np.ndarray) and item.ndim == 0:
+        item = np.asarray(item)[()]
     if kind == BYTES:
         if isinstance(item, (bytes, bytearray, memoryview)):
             return bytes(item)

@@ -30,7 +30,10 @@ def name_of(node: plan.Node) -> str:
         return "read"
     verb = plan.name_of(node)
     function = getattr(node, "function", getattr(node, "predicate", None))
-    return verb if function is None else f"{verb}({_called(function)})"
+    if function is None:
+        return verb
+    processes = getattr(node, "processes", 0)
+    return f"{verb}({_called(function)}, {processes} processes)" if processes else f"{verb}({_called(function)})"
 
 
 def _called(function: Any) -> str:
@@ -46,14 +49,22 @@ def helps(node: plan.Node) -> str:
     if isinstance(node, plan.Records):
         least = "smaller records" if node.features is None else "fewer features in the spec"
         return f"faster storage, more cores, or {least}"
-    if isinstance(node, plan.Map) and isinstance(node.function, get_args(PictureTransform)):
-        return "more cores, smaller pictures, or cache() after it"
-    if isinstance(node, plan.Map) and not hasattr(node.function, "apply"):
-        return "a built-in transform, map() after batch() on whole batches, or cache() after it"
+    if isinstance(node, plan.Map):
+        return _helps_map(node)
     if isinstance(node, plan.Generator):
         return "a faster generator, or files: `wellfed pack` makes them once"
     if isinstance(node, plan.Sequential):
         return "less work in it, having map() and batch() before it, or cache() after it"
+    return _USUAL
+
+
+def _helps_map(node: plan.Map) -> str:
+    if isinstance(node.function, get_args(PictureTransform)):
+        return "more cores, smaller pictures, or cache() after it"
+    if node.processes:
+        return "more processes, less work in it, or cache() after it"
+    if not hasattr(node.function, "apply"):
+        return "a built-in transform, map() after batch() on whole batches, map(processes=), or cache() after it"
     return _USUAL
 
 
@@ -77,16 +88,21 @@ def _limit(stats: FeedStats, waited: float) -> str:
         )
     if not stats.stages:
         return ": the feed is the limit."
-    blocked = _blocked(stats)
     busiest = max(stats.stages, key=lambda stage: _work(stage) / _time(stage, stats))
-    if blocked > _work(busiest) / _time(busiest, stats):
+    blocked = max(stats.stages, key=lambda stage: _without_core(stage) / _time(stage, stats))
+    if _without_core(blocked) / _time(blocked, stats) > _work(busiest) / _time(busiest, stats):
         return (
-            f"; threads at work had no core for {blocked:.0%} of their time, because Python's interpreter or another "
-            "program held it: functions on whole batches, larger batches, or cores of its own would help."
+            f"; {_used(blocked, stats)} and had a core for {_work(blocked) / blocked.seconds:.0%} of that, since "
+            "another program or Python's interpreter held them: cores of its own, larger batches, or functions on "
+            "whole batches would help."
         )
-    threads = busiest.threads or stats.threads
-    share, crew = busiest.seconds / _time(busiest, stats), "one thread" if threads == 1 else f"{threads} threads"
-    return f"; {busiest.name} used {share:.0%} of {crew}: {busiest.helps} would help."
+    return f"; {_used(busiest, stats)}: {busiest.helps} would help."
+
+
+def _used(stage: StageStats, stats: FeedStats) -> str:
+    threads = stage.threads or stats.threads
+    share, crew = stage.seconds / _time(stage, stats), "one thread" if threads == 1 else f"{threads} threads"
+    return f"{stage.name} used {min(share, 1):.0%} of {crew}"
 
 
 def _kept_fed(stats: FeedStats) -> str:
@@ -103,10 +119,11 @@ def _time(stage: StageStats, stats: FeedStats) -> float:
 
 
 def _work(stage: StageStats) -> float:
-    """What a step itself took: reading waits for storage, any other step works only while it has a core. [s]."""
-    return stage.cpu_seconds if stage.cpu_seconds and not stage.name.startswith("read") else stage.seconds
+    """What a step itself took: some wait for storage or processes, any other step works while it has a core. [s]."""
+    waits = stage.name.startswith("read") or stage.name.endswith(" processes)")
+    return stage.seconds if waits or not stage.cpu_seconds else stage.cpu_seconds
 
 
-def _blocked(stats: FeedStats) -> float:
-    """The share of the threads' time in which they were at work and had no core, storage left aside."""
-    return sum((stage.seconds - _work(stage)) / _time(stage, stats) for stage in stats.stages)
+def _without_core(stage: StageStats) -> float:
+    """How long threads were in a step and had no core, waiting by intent left aside. [s]."""
+    return stage.seconds - _work(stage)

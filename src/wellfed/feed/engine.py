@@ -87,6 +87,11 @@ class _FeedThread(threading.Thread):
     """A thread of an engine, so that others are told from it."""
 
 
+def in_feed_thread() -> bool:
+    """Whether a thread of an engine asks."""
+    return isinstance(threading.current_thread(), _FeedThread)
+
+
 class Engine:
     """Makes units of `work` over positions from `start` on.
 
@@ -101,6 +106,9 @@ class Engine:
       at_end: Called once, by the thread that finds nothing left to claim.
       at_close: Called by `close`, before it waits for the threads.
       gauge: Told what the threads and the consumer wait for.
+
+    Attributes:
+      threads: Those started so far; the same list always.
 
     Thread-safety: `take` belongs to one consumer; `close` may be called from anywhere, more than once.
     """
@@ -137,13 +145,13 @@ class Engine:
         self._taken = 0
         for _ in range(pace.ahead.units):
             self._room.put(True)
-        self._threads: list[threading.Thread] = []
+        self.threads: list[threading.Thread] = []
         self._first_threads = threads  # To start with the first `take`: whoever made the engine can close it by then.
 
     def _add_thread(self) -> None:
-        name = f"wellfed-feed-{len(self._threads)}"
+        name = f"wellfed-feed-{len(self.threads)}"
         thread = _FeedThread(target=self._run, name=name, daemon=True)
-        self._threads.append(thread)
+        self.threads.append(thread)
         thread.start()
         if self.stopped:  # Meanwhile, by someone who did not know of it.
             self._room.put(False)
@@ -216,7 +224,7 @@ class Engine:
         A thread of a feed does not wait there: those that it would wait for may need the unit that it is making, as an
         engine over another one does. They end by themselves.
         """
-        if isinstance(threading.current_thread(), _FeedThread):
+        if in_feed_thread():
             self.stop()
         else:
             self.close()
@@ -225,7 +233,7 @@ class Engine:
         """Tells the threads to end, and whoever waits in `take`."""
         self.stopped = True
         self._at_close()
-        for _ in list(self._threads):
+        for _ in list(self.threads):
             self._room.put(False)
         self._made.put(None)
 
@@ -239,10 +247,10 @@ class Engine:
         self.stop()
         if patience is not None:
             self._patience = patience
-        if threading.current_thread() in self._threads:  # Collected there: the others end by themselves.
+        if threading.current_thread() in self.threads:  # Collected there: the others end by themselves.
             return
         deadline = None if self._patience is None else monotonic() + self._patience
-        for thread in list(self._threads):
+        for thread in list(self.threads):
             thread.join(None if deadline is None else max(deadline - monotonic(), 0))
         self._ready.clear()
         # What the work holds ends now, not when the engine is collected: a stream has engines of its own below.
@@ -297,7 +305,7 @@ class Engine:
     def _end(self, last: _Result | None) -> None:
         self._ended = True
         self._made.put(last)
-        for _ in list(self._threads):
+        for _ in list(self.threads):
             self._room.put(False)
 
     def _find_stop(self, start: int) -> int:

@@ -225,7 +225,7 @@ class DatasetIterator(Iterator[Tree]):
         if self._engine is not None:
             self._engine.close(patience)
         if self._runner is not None:
-            self._runner.release()
+            self._runner.release(patience)
         self._elements = iter(())
 
     def _drop_engine(self) -> None:

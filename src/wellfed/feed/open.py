@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import is_dataset, open_dataset
 from wellfed.errors import DatasetError, PlanError
+from wellfed.example import infer_spec, scan_features
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
 from wellfed.feed.readers import Readers
 from wellfed.feed.transforms import DecodeSchema, ParseSchema, picture_decoders
 from wellfed.feed.tree import Tree, leaves, map_tree
-from wellfed.io import expand_patterns
+from wellfed.io import TFRecordReader, expand_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from wellfed.example import FeatureSpec
     from wellfed.feed.parsing import Features
     from wellfed.io import RemoteOptions
 
 PathLike = str | os.PathLike[str]
+
+_SCANNED = 1000  # Records that tell which features there are.
+_PICTURES = {"jpeg", "png", "gif", "webp"}
 
 
 def from_arrays(columns: Tree) -> Dataset:
@@ -109,7 +115,7 @@ def list_files(pattern: PathLike | Sequence[PathLike], *, shuffle: bool = False,
 
 def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     filenames: PathLike | Sequence[PathLike],
-    features: Features | None = None,
+    features: Features | Literal["infer"] | None = None,
     compression_type: str | None = None,
     *,
     on_damage: str = "raise",
@@ -122,7 +128,8 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       filenames: A path or pattern, or several. The matches of a pattern are sorted, numbers by value.
       features: What to parse each record into, by columns. None: elements are the records' bytes.
         A mapping, such as `{"x": FixedLenFeature([], np.int64)}`: elements are mappings, batches hold a column each.
-        `SequenceFeatures`, or `VersionedFeatures`: see `Dataset.parse`.
+        `SequenceFeatures`, or `VersionedFeatures`: see `Dataset.parse`. "infer": those that the first 1,000 records
+        have, as `infer_spec` finds them; write them down once you know them, since later records may differ.
       compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file. To reach a row, its whole GZIP
         member is inflated; a seekable GZIP has small ones.
       on_damage: "raise", or "skip": damaged records are found by a check of all sums when the files are indexed, and
@@ -148,9 +155,13 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       >>> dataset = wf.TFRecordDataset(f"{folder.name}/*.tfrecord", {"x": wf.FixedLenFeature([], np.int64)})
       >>> [batch["x"].tolist() for batch in dataset.batch(2)]
       [[4, 5], [6]]
+      >>> wf.TFRecordDataset(f"{folder.name}/*.tfrecord", "infer").element_spec
+      {'x': TensorSpec(shape=(), dtype=dtype('int64'))}
       >>> folder.cleanup()
     """
     files = tuple(expand_patterns(filenames))
+    if features == "infer":
+        features = infer_features(files, compression_type, remote)[0]
     records = _over(plan.Records(files, None, compression_type, on_damage, check_crc, remote))
     return records if features is None else records.parse(features)
 
@@ -159,7 +170,7 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     path: PathLike | Sequence[PathLike],
     split: str | None = None,
     *,
-    features: Features | None = None,
+    features: Features | Literal["infer"] | None = None,
     decode: bool = True,
     on_damage: str = "raise",
     check_crc: bool = True,
@@ -187,10 +198,27 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     return TFRecordDataset(path, features, on_damage=on_damage, check_crc=check_crc, remote=remote)
 
 
+def infer_features(
+    files: Sequence[str], compression_type: str | None = None, remote: RemoteOptions | None = None
+) -> tuple[dict[str, FeatureSpec], list[str]]:
+    """What the first 1,000 records of some files hold.
+
+    Returns:
+      The features that read them, and which of them are encoded pictures.
+
+    Raises:
+      MalformedExampleError: A record is no Example.
+    """
+    records = (record for file in files for record in TFRecordReader(file, compression_type, remote=remote))
+    scan = scan_features(itertools.islice(records, _SCANNED))
+    features = dict(infer_spec(scan).features)
+    return features, [name for name in features if _PICTURES & set(scan.features[name].looks)]
+
+
 def _open_folder(
     path: PathLike,
     split: str | None,
-    features: Features | None,
+    features: Features | Literal["infer"] | None,
     decode: bool,
     **options: Any,
 ) -> Dataset:
@@ -202,6 +230,8 @@ def _open_folder(
         asked = "which split?" if split is None else f"there is no split {split!r}."
         raise DatasetError(f"{asked} This data set has {names}", str(path))
     dataset = _over(plan.Records(tuple(found.splits[split].files), None, found.compression, **options))
+    if features == "infer":
+        features = infer_features(found.splits[split].files, found.compression, options["remote"])[0]
     if features is not None:
         return dataset.parse(features)
     if found.schema.records == "Example":

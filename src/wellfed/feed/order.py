@@ -105,7 +105,9 @@ class Shuffled:
     def __init__(self, source: Countable, node: plan.Shuffle, depth: int, context: RunContext) -> None:
         self._length = length_of(source, "shuffle")
         self._seed = context.seed if node.seed is None else node.seed
-        self._depth, self._reshuffle = depth, node.reshuffle_each_iteration
+        # One order of its own, whatever plan it stands in: parts of it that are joined again share no row.
+        fixed = node.seed is not None and not node.reshuffle_each_iteration
+        self._depth, self._reshuffle = 0 if fixed else depth, node.reshuffle_each_iteration
         self._blocks = None if node.block is None else BlockOrder(self._length, node.block, node.window)
 
     def available(self, stop: int) -> int:

@@ -63,7 +63,8 @@ def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, pat
         raise PlanError("padded_batch", f"{path}: rows of {len(due)} dimensions are due, got {found}")
     sizes = [max((row.shape[d] for row in rows), default=0) if most is None else most for d, most in enumerate(due)]
     dtype = rows[0].dtype if rows else column.dtype
-    out: Any = np.full((len(rows), *sizes), 0 if value is None else value, dtype)
+    nothing: Any = b"" if dtype.hasobject else 0
+    out: Any = np.full((len(rows), *sizes), nothing if value is None else value, dtype)
     for number, row in enumerate(rows):
         if any(size > most for size, most in zip(row.shape, sizes, strict=True)):
             raise PlanError("padded_batch", f"{path}: a row of shape {row.shape} is longer than {tuple(sizes)}")

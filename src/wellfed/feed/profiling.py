@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
-from wellfed.example import infer_spec, scan_features
 from wellfed.feed import plan
 from wellfed.feed.account import Account
+from wellfed.feed.open import infer_features
 from wellfed.feed.open import open as open_dataset
-from wellfed.feed.stats import FeedStats, ReplacedRow, StageStats
+from wellfed.feed.stats import FeedStats, ReplacedRow, SkippedRow, StageStats
 from wellfed.feed.trace import Trace
 from wellfed.image import Resize
-from wellfed.io import TFRecordReader
 
 if TYPE_CHECKING:
     import os
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
 
     from wellfed.feed.dataset import Dataset
     from wellfed.feed.iterator import DatasetIterator
-
-_SCANNED = 1000  # Records that tell which features there are.
-_PICTURES = {"jpeg", "png", "gif", "webp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +123,7 @@ class _Run:
         self._elements, self._in_epoch = 0, 1
         self._consumer_seconds = self._first_seconds = 0.0
         self._replaced: tuple[ReplacedRow, ...] = ()
+        self._skipped: tuple[SkippedRow, ...] = ()
         self._last = FeedStats(0, 0.0, 0.0)
         self._began = perf_counter()
         self._ended = self._began
@@ -155,6 +151,7 @@ class _Run:
         self._ended = perf_counter()
         stats = iterator.stats()
         self._replaced += stats.replaced
+        self._skipped += stats.skipped
         self._last = stats
         self._first_seconds = self._first_seconds or stats.first_seconds
 
@@ -174,6 +171,7 @@ class _Run:
             elements=self._elements,
             seconds=self._ended - self._began,
             replaced=self._replaced,
+            skipped=self._skipped,
             first_seconds=self._first_seconds,
             consumer_seconds=self._consumer_seconds,
         )
@@ -208,7 +206,8 @@ def open_to_profile(
         columns = (_picture_column(step) for step in plan.walk(dataset._node))
         pictures = [column for column in columns if column is not None]
     else:
-        dataset, pictures = _inferred(node.files)
+        features, pictures = infer_features(node.files)
+        dataset = open_dataset(list(node.files), features=features or None)
     if resize is not None:
         for column in pictures:
             dataset = dataset.map(Resize(column, resize))
@@ -217,12 +216,3 @@ def open_to_profile(
 
 def _picture_column(step: plan.Node) -> str | None:
     return getattr(step.function, "column", None) if isinstance(step, plan.Map) else None
-
-
-def _inferred(files: tuple[str, ...]) -> tuple[Dataset, list[str]]:
-    """The data set of bare files, parsed, and its columns of encoded pictures."""
-    records = (record for file in files for record in TFRecordReader(file))
-    scan = scan_features(islice(records, _SCANNED))
-    features = infer_spec(scan).features
-    pictures = [name for name in features if _PICTURES & set(scan.features[name].looks)]
-    return open_dataset(list(files), features=features or None), pictures

@@ -5,14 +5,16 @@ Nothing here refers to the iterator that asked, so that the threads do not keep 
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
 from wellfed.feed.calls import Cancelled
-from wellfed.feed.engine import Engine, UnitSize
+from wellfed.feed.engine import Engine, UnitSize, in_feed_thread
 from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches
 from wellfed.feed.parts import Parts, last_batch
 from wellfed.feed.pipeline import Pipeline
@@ -124,15 +126,15 @@ class Runner:
     def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
         """See `Below`."""
         engine = self._addressable(node, context, position, part, few=few)
-        return self._owned(_Run(engine, position, _each(self._told(engine, position, context))))
+        return self._owned(engine, _Run(engine, position, _each(self._told(engine, position, context))))
 
     def columns(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Stream:
         """See `Below`."""
         engine = self._addressable(node, context, position, part)
-        return self._owned(_Run(engine, position, _chunks(self._told(engine, position, context))))
+        return self._owned(engine, _Run(engine, position, _chunks(self._told(engine, position, context))))
 
-    def _owned(self, run: _Run) -> _Run:
-        self._runs.add(run)
+    def _owned(self, engine: Engine, run: _Run) -> _Run:
+        self._runs.add(run, engine.threads)
         return run
 
     def own(self, workers: Workers) -> None:
@@ -146,10 +148,15 @@ class Runner:
         """See `Below`."""
         self.report.skip(skipped_row(error, position, context.epoch), error, context.warning)
 
-    def release(self) -> None:
-        """Drops the stream. REQUIRES: its engine is closed."""
+    def release(self, patience: float | None = None) -> None:
+        """Drops the stream, and waits for the threads below it. REQUIRES: its engine is closed.
+
+        Args:
+          patience: As in `Engine.close`. [s]
+        """
         if self._stream is not None:
             self._stream.close()
+        self._runs.join(patience)
 
     def files(self, node: plan.Node) -> str:
         """See `Below`."""
@@ -211,11 +218,16 @@ class _Runs:
 
     def __init__(self) -> None:
         self._alive: list[weakref.ref[_Run | Workers]] = []
+        self._threads: list[list[threading.Thread]] = []  # Of each run; a thread of a feed that drops one joins none.
         self._stopped = False
 
-    def add(self, run: _Run | Workers) -> None:
+    def add(self, run: _Run | Workers, threads: list[threading.Thread] | None = None) -> None:
         self._alive = [other for other in self._alive if other() is not None]
         self._alive.append(weakref.ref(run))
+        # Threads start with the first element.
+        self._threads = [those for those in self._threads if not those or any(map(threading.Thread.is_alive, those))]
+        if threads is not None:
+            self._threads.append(threads)
         if self._stopped:
             run.stop()
 
@@ -225,6 +237,14 @@ class _Runs:
         for found in list(self._alive):
             if (run := found()) is not None:
                 run.stop()
+
+    def join(self, patience: float | None) -> None:
+        """Waits for the threads of all runs, which were stopped. A thread of a feed does not wait for others."""
+        if in_feed_thread():
+            return
+        deadline = None if patience is None else monotonic() + patience
+        for thread in [thread for threads in self._threads for thread in threads]:
+            thread.join(None if deadline is None else max(deadline - monotonic(), 0))
 
 
 def _units(engine: Engine) -> Iterator[Unit]:

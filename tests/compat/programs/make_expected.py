@@ -11,10 +11,13 @@ import tempfile
 HERE = pathlib.Path(__file__).parent
 PROGRAMS = {
     "feeding.py": "tensorflow.compat.v1",
+    "folders.py": "tensorflow",
+    "iterators.py": "tensorflow.compat.v1",
     "lines.py": "tensorflow.compat.v1",
     "pictures.py": "tensorflow.compat.v1",
     "pipeline.py": "tensorflow",
     "records.py": "tensorflow.compat.v1",
+    "shards.py": "tensorflow.compat.v1",
 }
 
 

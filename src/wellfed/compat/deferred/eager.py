@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wellfed.columns import Ragged
 from wellfed.compat.deferred.dtypes import DType, as_dtype
 from wellfed.compat.deferred.graph import Tensor
 from wellfed.compat.deferred.shapes import TensorShape
@@ -73,6 +74,10 @@ def eager(value: Any) -> Any:
         return array.view(EagerTensor)
     if isinstance(value, np.ndarray | np.generic | bool | int | float):
         return np.asarray(value).view(EagerTensor)
+    if isinstance(value, Ragged):
+        made = Ragged(eager(value.values), value.row_splits)
+        made.row_splits = made.row_splits.view(EagerTensor)
+        return made
     return value
 
 

@@ -136,7 +136,15 @@ class Tensor:
         return id(self)
 
     def __eq__(self, other: object) -> bool:
-        return self is other  # As in TensorFlow 1; tf.equal compares values.
+        # By identity, as in TensorFlow 1; in a function given to map, by values, as in TensorFlow 2.
+        if self.graph.tracing and other is not None:
+            return self._operators["equal"](self, other)  # type: ignore[no-any-return]  # A tensor.
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        if self.graph.tracing and other is not None:
+            return self._operators["not_equal"](self, other)  # type: ignore[no-any-return]  # A tensor.
+        return self is not other
 
     def __getitem__(self, key: Any) -> Any:
         return self._operators["getitem"](self, key)
@@ -304,6 +312,11 @@ def _dropped(stack: _Stack, item: Any) -> None:
 def get_default_graph() -> Graph:
     """Gives the graph that new operations belong to."""
     return _graphs.items[-1] if _graphs.items else _base["graph"]
+
+
+def in_graph() -> bool:
+    """Says whether a `with` has made a graph the default: then what is made belongs to it."""
+    return bool(_graphs.items)
 
 
 def reset_default_graph() -> None:

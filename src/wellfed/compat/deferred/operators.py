@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wellfed.compat.deferred.dtypes import as_dtype
-from wellfed.compat.deferred.eager import as_value
+from wellfed.compat.deferred.eager import as_value, is_deferred
 from wellfed.compat.deferred.graph import Tensor
 from wellfed.compat.deferred.lift import lifted
 
@@ -101,12 +101,35 @@ def getitem(x: Any, key: Any) -> Any:
     keys = key if isinstance(key, tuple) else (key,)
     # Slices would hide their ends from the search for tensors, so they travel as tuples.
     parts = [("slice", part.start, part.stop, part.step) if isinstance(part, slice) else ("at", part) for part in keys]
-    return _picked(x, parts, name="strided_slice")
+    simple = all(end is None or end is Ellipsis or isinstance(end, int) for part in parts for end in part[1:])
+    return (_sliced if simple else _picked)(x, parts, name="strided_slice")
 
 
-@lifted
-def _picked(x: Any, parts: Any) -> Any:
+def _picked_parts(x: Any, parts: Any) -> Any:
     return np.asarray(x)[tuple(_index(*part) for part in parts)]
+
+
+_picked = lifted(_picked_parts)
+_sliced = lifted(_picked_parts, static=lambda x, parts: _part_of(x, [_index(*part) for part in parts]))
+
+
+def _part_of(x: Tensor, keys: list[Any]) -> tuple[Any, Any]:
+    """Gives dtype and shape of a part of a tensor; a slice of a size that is not known has none that is."""
+    sizes = x.shape.sizes
+    if sizes is None:
+        return x.dtype, None
+    at = keys.index(Ellipsis) if Ellipsis in keys else len(keys)
+    rest = len(sizes) - sum(key is not None and key is not Ellipsis for key in keys)
+    kept = iter(sizes)
+    found: list[int | None] = []
+    for key in [*keys[:at], *[slice(None)] * rest, *keys[at + 1 :]]:
+        if key is None:
+            found.append(1)
+            continue
+        size = next(kept)
+        if isinstance(key, slice):
+            found.append(None if size is None else len(range(*key.indices(size))))
+    return x.dtype, found
 
 
 def _index(kind: str, *part: Any) -> Any:
@@ -117,6 +140,63 @@ def _index(kind: str, *part: Any) -> Any:
         return at
     at = np.asarray(at)
     return int(at) if at.ndim == 0 and at.dtype != bool else at
+
+
+def _strided_static(input_: Any, begin: Any, end: Any, *more: Any, **options: Any) -> Any:
+    if not isinstance(input_, Tensor) or is_deferred((begin, end, more, options)):
+        return (input_ if isinstance(input_, Tensor) else np.asarray(as_value(input_))).dtype, None
+    return _part_of(input_, _keys(begin, end, *more, **options))
+
+
+@lifted(static=_strided_static)
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Any:
+    """Gives the part of a value from `begin` to `end`, one number of each a dimension.
+
+    Bit i of a mask is for dimension i: no begin, no end, an ellipsis, a new dimension, or one number in place of a
+    part.
+    """
+    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return np.asarray(as_value(input_))[tuple(_keys(begin, end, strides, *masks))]
+
+
+def _keys(
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> list[Any]:
+    """Gives the keys of NumPy's indexing that mean the same."""
+    starts, stops = _numbers(begin), _numbers(end)
+    steps = [1] * len(starts) if strides is None else _numbers(strides)
+    keys: list[Any] = []
+    for i, (start, stop, step) in enumerate(zip(starts, stops, steps, strict=True)):
+        if ellipsis_mask >> i & 1:
+            keys.append(Ellipsis)
+        elif new_axis_mask >> i & 1:
+            keys.append(None)
+        elif shrink_axis_mask >> i & 1:
+            keys.append(start)
+        else:
+            keys.append(slice(None if begin_mask >> i & 1 else start, None if end_mask >> i & 1 else stop, step))
+    return keys
+
+
+def _numbers(values: Any) -> list[int]:
+    return [int(value) for value in np.atleast_1d(np.asarray(values))]
 
 
 def _reflected(operation: Any) -> Any:
@@ -145,7 +225,7 @@ def install() -> None:
         setattr(Tensor, f"__{name}__", lambda x, y, operation=operation: operation(x, y))
     for name, operation in {"neg": negative, "abs": abs_, "invert": logical_not}.items():
         setattr(Tensor, f"__{name}__", lambda x, operation=operation: operation(x))
-    Tensor._operators["getitem"] = getitem
+    Tensor._operators.update(getitem=getitem, equal=equal, not_equal=not_equal)
 
 
 install()

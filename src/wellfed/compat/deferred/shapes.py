@@ -195,7 +195,7 @@ class TensorShape:
     def __str__(self) -> str:
         if self.sizes is None:
             return "<unknown>"
-        return "(" + ", ".join("?" if size is None else str(size) for size in self.sizes) + ")"
+        return str(self.sizes)
 
     def __repr__(self) -> str:
         return f"TensorShape({None if self.sizes is None else list(self.sizes)})"
