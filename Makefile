@@ -203,10 +203,12 @@ soak: setup ## Feed for TIME seconds with random breaks, errors and resumes; que
 
 # --- The rest ----------------------------------------------------------------------------------------------------
 
-BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali tfrecord grain torch,$(PEERS))
-BENCH_VENVS := $(patsubst torch,partners,$(BENCH_PEERS))
+BENCH_PEERS := $(if $(filter all,$(PEERS)),tensorflow dali tfrecord grain torch fsspec,$(PEERS))
+# fsspec has no environment of its own: its rows run in those of wellfed and of the partners.
+BENCH_VENVS := $(patsubst torch,partners,$(filter-out fsspec,$(BENCH_PEERS)))
+BENCH_MADE := $(BENCH_VENVS:%=.venvs/%/.made) $(if $(filter fsspec,$(BENCH_PEERS)),.venvs/partners/.wellfed)
 .PHONY: bench
-bench: setup .venvs/tensorflow/.wellfed $(BENCH_VENVS:%=.venvs/%/.made) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
+bench: setup .venvs/tensorflow/.wellfed $(BENCH_MADE) ## Time wellfed beside its peers (ROWS=, PAIRS=, PEERS=all).
 	$(PY) benchmarks/run.py $(ROWS) --pairs $(PAIRS) --peers $(BENCH_PEERS)
 
 .PHONY: curves

@@ -63,6 +63,7 @@ class Row:
       ordered: Whether both sides deliver in the same order.
       limit: For a row without a peer: the least rate, or the highest cost, that is due.
       later: Whether there is a later epoch to time: what is read has one, what is written or paid once has none.
+      environment: The environment that both sides run in, where the peer has none of its own; see `python_of`.
     """
 
     name: str
@@ -75,6 +76,11 @@ class Row:
     ordered: bool = True
     limit: float | None = None
     later: bool = True
+    environment: str = ""
+
+    def python_of(self, side: str) -> Path | str:
+        """The interpreter a side runs in."""
+        return python_of(self.environment or side)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -175,7 +181,7 @@ def measure_alone(row: Row, times: int) -> list[float]:
 
 def compare(row: Row, peer: str, pairs: int) -> dict[str, Figures]:
     """Times wellfed and a peer in turn; returns the figures of each of the row's columns."""
-    with Worker(python_of("wellfed"), row, "wellfed") as ours, Worker(python_of(peer), row, peer) as theirs:
+    with Worker(row.python_of("wellfed"), row, "wellfed") as ours, Worker(row.python_of(peer), row, peer) as theirs:
         prove = f"prove {row.prefix[peer]}" if peer in row.prefix else "prove"
         sums = ours.ask(prove), theirs.ask(prove)
         if sums[0] != sums[1]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from harness import Row
 
-FAMILIES = ("records", "feed", "write", "pack", "jpeg", "queues", "footprint")
+FAMILIES = ("records", "feed", "write", "pack", "jpeg", "queues", "footprint", "remote")
 
 
 def all_rows() -> list[Row]:

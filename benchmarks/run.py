@@ -157,7 +157,9 @@ def main() -> int:
             make_data(row)
             columns = compare(row, peer, options.pairs)
             add_to(table, row, peer, columns)
-            keep(row, peer, columns, {**facts, "peer_version": version_in(python_of(peer), PACKAGES.get(peer, peer))})
+            keep(
+                row, peer, columns, {**facts, "peer_version": version_in(row.python_of(peer), PACKAGES.get(peer, peer))}
+            )
             console.print(row.name, *(f"{name} {verdict(columns[name], None)[0]}" for name in columns), highlight=False)
         console.print(table)
         print(f"{len(cases)} rows beside {peer}")

@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 # Public name -> the room that defines it. A room's own name stands for the room.
 _ROOMS = {
     "errors": ("CorruptRecordError", "TruncatedRecordError", "WellfedError"),
-    "io": ("RecordIndex", "Records", "TFRecordReader", "TFRecordWriter"),
+    "io": ("RecordIndex", "Records", "RemoteOptions", "TFRecordReader", "TFRecordWriter"),
     "example": (
         "Bytes",
         "Example",

@@ -8,6 +8,7 @@
     │   ├── NotTFRecordError                  it looks like something else
     │   └── CompressionError                  the compression is another, or its stream is damaged
     ├── FileChangedError (OSError)        a file was cut or replaced while it was read
+    ├── RemoteError (OSError)             a file behind a URL that could not be read
     ├── IndexFileError (ValueError)       an index that does not fit its file
     ├── ExampleError (ValueError)         an Example that does not fit its specification
     │   ├── MalformedExampleError             the bytes are no Example
@@ -126,6 +127,29 @@ class FileChangedError(WellfedError, OSError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+
+class RemoteError(WellfedError, OSError):
+    """A file behind a URL that could not be read, by any of the attempts that its failures allow.
+
+    Attributes:
+      reason: What the store or the connection said last.
+      path: The URL, as the caller named it.
+      start: First byte that was asked for. [bytes]
+      end: First byte after them; equal to `start` where the file's size was asked for. [bytes]
+      attempts: How often it was tried.
+    """
+
+    def __init__(self, reason: str, path: str, start: int, end: int, attempts: int) -> None:
+        super().__init__()  # Without arguments: OSError would take them for errno and file.
+        self.args = (reason, path, start, end, attempts)
+        self.reason, self.path = reason, path
+        self.start, self.end, self.attempts = start, end, attempts
+
+    def __str__(self) -> str:
+        what = f"bytes [{self.start}..{self.end})" if self.end > self.start else "its size"
+        tried = "1 attempt" if self.attempts == 1 else f"{self.attempts} attempts"
+        return f"{self.path}: {what} could not be read in {tried}: {self.reason}"
 
 
 class IndexFileError(FileFormatError):

@@ -6,11 +6,11 @@ import gzip
 from dataclasses import astuple
 
 import pytest
-from record_files import FakeSource, frame, frames, masked_crc, run_payloads, starts
+from record_files import FakeBlocks, FakeSource, PlainStream, frame, frames, masked_crc, run_payloads, starts
 
 from wellfed.errors import CorruptRecordError, RecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, Records, TFRecordReader, salvage
-from wellfed.io.streams import PlainStream, StreamWindow
+from wellfed.io.streams import StreamWindow
 from wellfed.io.walk import Walker
 from wellfed.summary import files as summary
 
@@ -45,9 +45,11 @@ def without(record: int) -> list[bytes]:
     return PAYLOADS[:record] + PAYLOADS[record + 1 :]
 
 
-def walk_blocks(content: bytes, block_bytes: int) -> tuple[list[bytes], list[tuple]]:
+def walk_blocks(content: bytes, block_bytes: int, *, remote: bool = False) -> tuple[list[bytes], list[tuple]]:
     """What a walk in blocks of a few bytes finds and skips."""
-    walker = Walker(StreamWindow(PlainStream(FakeSource(content)), block_bytes=block_bytes), "x", on_damage="skip")
+    stream = StreamWindow(PlainStream(FakeSource(content)), block_bytes=block_bytes)
+    window = FakeBlocks(content, block_bytes).window(5) if remote else stream
+    walker = Walker(window, "x", on_damage="skip")
     found = []
     while (run := walker.next_run()) is not None:
         found += run_payloads(run)
@@ -94,6 +96,7 @@ class Ways:
         assert self._out.read_bytes() == frames(found)
         for block_bytes in (5, 64):
             assert walk_blocks(self._path.read_bytes(), block_bytes) == (found, damage)
+            assert walk_blocks(self._path.read_bytes(), block_bytes, remote=True) == (found, damage)
         # A walk over headers alone finds each record too, though it may keep some with a damaged payload.
         index = RecordIndex.build(path, on_damage="skip")
         intact = records.indexes[0].offsets[:-1].tolist()

@@ -16,7 +16,8 @@ import pytest
 
 from wellfed.errors import FileChangedError, MissingExtraError
 from wellfed.io import MappedFile
-from wellfed.io.files import LocalFile, RemoteFile, open_source
+from wellfed.io.access import open_source
+from wellfed.io.files import LocalFile
 
 CONTENT = bytes(range(256)) * 40
 
@@ -78,7 +79,7 @@ def test_threads_share_a_source(source):
 
 def test_a_source_that_nobody_closes_is_closed_with_its_last_owner(path):
     source = LocalFile(path)
-    descriptor = source._descriptor
+    descriptor = source.descriptor
     del source
     gc.collect()
 
@@ -95,13 +96,27 @@ def test_short_reads_of_the_system_are_not_the_end(path, monkeypatch):
 
 def test_a_url_that_is_not_there_is_an_error():
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        RemoteFile("memory://nowhere/x")
+        open_source("memory://nowhere/x")
 
 
-def test_a_protocol_without_its_package_names_the_package(monkeypatch):
-    monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(MissingExtraError, match=r's3:// needs s3fs: pip install "wellfed\[s3fs\]"'):
-        open_source("s3://bucket/x")
+PROTOCOLS = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "https": "aiohttp",
+    "hdfs": "pyarrow",
+}
+
+
+@pytest.mark.parametrize(("protocol", "package"), PROTOCOLS.items(), ids=PROTOCOLS)
+def test_a_protocol_without_its_package_says_what_to_install(monkeypatch, protocol, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    for module in ("fsspec.implementations.http", "fsspec.implementations.arrow"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    # As where nobody has used it yet.
+    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, protocol, raising=False)
+
+    with pytest.raises(MissingExtraError, match=rf'{protocol}:// needs {package}: pip install "wellfed\[{package}\]"'):
+        open_source(f"{protocol}://bucket/x")
 
 
 def test_file_urls_are_paths_of_this_machine(path):
@@ -138,7 +153,7 @@ def test_views_keep_the_mapping_alive(path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks into /proc")
-def test_a_mapped_file_holds_no_descriptor(path):
+def test_a_mapped_file_holds_nodescriptor(path):
     def descriptors() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 

@@ -153,7 +153,7 @@ def test_patterns_of_other_file_systems():
     for name in ("t-00001-of-00002", "t-00000-of-00002", ".wellfed/t.index"):
         memory.pipe_file(f"/patterns/{name}", b"")
 
-    assert expand_patterns("memory://patterns/t-*") == [f"memory:///patterns/t-0000{i}-of-00002" for i in range(2)]
+    assert expand_patterns("memory://patterns/t-*") == [f"memory://patterns/t-0000{i}-of-00002" for i in range(2)]
     memory.rm_file("/patterns/t-00000-of-00002")
     with pytest.raises(DatasetError, match="shards are missing: t-00000-of-00002"):
         expand_patterns("memory://patterns/t-*")

@@ -7,15 +7,16 @@ import gzip
 import os
 import zlib
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from record_files import FakeSource, frame, frames, run_payloads, starts
+from record_files import FakeBlocks, FakeSource, PlainStream, frame, frames, masked_crc, run_payloads, starts
 
 from wellfed import _native
 from wellfed.errors import CorruptRecordError, FileChangedError, NotTFRecordError, TruncatedRecordError
 from wellfed.io import RecordIndex, TFRecordReader
-from wellfed.io.streams import PlainStream, StreamWindow
+from wellfed.io.streams import StreamWindow
 from wellfed.io.walk import Walker
 
 # Record of b"foo", by hand from docs/format.md: length, its CRC, payload, its CRC.
@@ -267,9 +268,19 @@ def test_another_format_inside_gzip_is_named(write):
         list(TFRecordReader(write(gzip.compress(tar)), on_damage="skip"))
 
 
-@given(st.lists(st.binary(max_size=70), max_size=12), st.integers(1, 100))
-def test_a_stream_in_blocks_of_any_size_gives_every_record(payloads, block_bytes):
-    window = StreamWindow(PlainStream(FakeSource(frames(payloads))), block_bytes=block_bytes)
+def window_over(content: bytes, block_bytes: int, join_bytes: int | None):
+    """A window over a stream in blocks, or one over the blocks of a remote file."""
+    if join_bytes is None:
+        return StreamWindow(PlainStream(FakeSource(content)), block_bytes=block_bytes)
+    return FakeBlocks(content, block_bytes).window(join_bytes)
+
+
+JOINS = st.none() | st.integers(1, 60)
+
+
+@given(st.lists(st.binary(max_size=70), max_size=12), st.integers(1, 100), JOINS)
+def test_a_stream_in_blocks_of_any_size_gives_every_record(payloads, block_bytes, join_bytes):
+    window = window_over(frames(payloads), block_bytes, join_bytes)
     walker, found, at = Walker(window, "x"), [], []
 
     while (run := walker.next_run()) is not None:
@@ -281,21 +292,43 @@ def test_a_stream_in_blocks_of_any_size_gives_every_record(payloads, block_bytes
     assert walker.position == len(frames(payloads))
 
 
-def test_a_record_longer_than_a_block_is_read_whole():
+@pytest.mark.parametrize("join_bytes", [None, 1, 1 << 16])
+def test_a_record_longer_than_a_block_is_read_whole(join_bytes):
     payload = bytes(range(256)) * 40
-    window = StreamWindow(PlainStream(FakeSource(frame(payload) + frame(b"next"))), block_bytes=64)
+    window = window_over(frame(payload) + frame(b"next"), 64, join_bytes)
 
     run = Walker(window, "x").next_run(1)
 
     assert run.block[12:-4].tobytes()[: len(payload)] == payload
 
 
-def test_a_block_grows_to_the_record_and_not_far_beyond():
+@pytest.mark.parametrize("join_bytes", [None, 1024])
+def test_a_block_grows_to_the_record_and_not_far_beyond(join_bytes):
     payload = bytes(100_000)
-    window = StreamWindow(PlainStream(FakeSource(frame(payload) * 3)), block_bytes=1024)
+    window = window_over(frame(payload) * 3, 1024, join_bytes)
     walker, longest = Walker(window, "x"), 0
 
     while (run := walker.next_run()) is not None:
         longest = max(longest, len(run.block))
 
     assert len(frame(payload)) <= longest < 1.5 * len(frame(payload))
+
+
+def test_the_blocks_of_a_remote_file_are_not_copied_but_for_the_records_between():
+    blocks = FakeBlocks(frame(bytes(1000)) * 100, 10_000)
+    walker, copied = Walker(blocks.window(1), "x"), 0
+
+    while (run := walker.next_run()) is not None:
+        copied += 0 if isinstance(run.block.base, (bytes, np.ndarray)) else len(run.block)
+
+    assert walker.records == 100
+    assert copied <= 10 * 2 * 1016
+
+
+def test_a_length_that_lies_is_not_allocated():
+    lying = (1 << 39).to_bytes(8, "little")
+    header = lying + masked_crc(lying).to_bytes(4, "little")
+    walker = Walker(FakeBlocks(header + bytes(10_000), 256).window(64), "x")
+
+    with pytest.raises(TruncatedRecordError, match=r"a record of 549755813904 bytes is due, only \d+ left"):
+        walker.next_run()

@@ -10,7 +10,7 @@ import pytest
 from record_files import frames, starts
 
 from wellfed.errors import CompressionError, CorruptRecordError
-from wellfed.io import RecordIndex, Records, TFRecordReader, TFRecordWriter, files, salvage
+from wellfed.io import RecordIndex, Records, TFRecordReader, TFRecordWriter, salvage
 from wellfed.summary import files as summary
 
 PAYLOADS = [b"%d" % i * (i % 9) for i in range(200)]
@@ -72,22 +72,6 @@ def test_where_nothing_can_be_published_the_users_cache_is_used(url, monkeypatch
 
 def _read_only(self, path, value, **options):
     raise NotImplementedError
-
-
-def test_a_remote_record_needs_one_request(url, monkeypatch):
-    records = Records(url(frames(PAYLOADS)))
-    assert records[0] == b""
-    requests = []
-    read_into = files.RemoteFile.read_into
-    monkeypatch.setattr(
-        files.RemoteFile,
-        "read_into",
-        lambda self, offset, buffer: requests.append(offset) or read_into(self, offset, buffer),
-    )
-
-    for row in (17, 3, 150):
-        assert records[row] == PAYLOADS[row]
-    assert requests == [starts(PAYLOADS)[row] for row in (17, 3, 150)]
 
 
 def test_a_damaged_remote_record_is_named(url):

@@ -18,7 +18,8 @@ from wellfed import _native
 from wellfed.errors import IndexFileError, RecordError, WellfedError
 from wellfed.io import RecordIndex, Records
 from wellfed.io import sidecar as sidecars
-from wellfed.io.sidecar import Stamp, Tables, places, stamp, unpack_tables
+from wellfed.io.sidecar import Tables, places, unpack_tables
+from wellfed.io.stamps import Stamp, stamp
 
 PAYLOADS = [b"%04d" % i for i in range(100)]
 STAMP = Stamp(2000, bytes(16))

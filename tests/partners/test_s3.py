@@ -1,10 +1,9 @@
 """Packing to S3's protocol: a moto server on loopback, through s3fs."""
 
-import re
-
 import fsspec
 import pytest
 from packed_folder import numbers
+from s3_server import bucket, server
 from tiny_source import TinySource
 
 from wellfed.datasets import open_dataset
@@ -12,34 +11,11 @@ from wellfed.errors import DatasetError, SourceError
 from wellfed.io import RecordIndex
 from wellfed.packing import pack
 
+__all__ = ["bucket", "server"]  # Fixtures.
+
 pytestmark = pytest.mark.s3
 
 OPTIONS = {"name": "tiny", "split": {"train": 0.7, "test": 0.3}, "shards": 2}
-
-
-@pytest.fixture(scope="module")
-def server():
-    """Starts a server, and gives s3fs its address."""
-    moto_server = pytest.importorskip("moto.server")
-    pytest.importorskip("s3fs")
-    running = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    running.start()
-    host, port = running.get_host_and_port()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ACCESS_KEY_ID", "x")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "x")
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        yield
-    running.stop()
-
-
-@pytest.fixture
-def bucket(server, request):
-    """Returns the URL of an empty bucket."""
-    name = re.sub(r"[^a-z0-9]+", "-", request.node.name)[:60]
-    fsspec.filesystem("s3").mkdir(name)
-    return f"s3://{name}"
 
 
 def keys(bucket):

@@ -7,6 +7,8 @@ import struct
 
 import numpy as np
 
+from wellfed.io.remote_window import RemoteWindow
+
 
 def _table() -> list[int]:
     table = []
@@ -58,6 +60,45 @@ class FakeSource:
 
     def close(self) -> None:
         pass
+
+
+class PlainStream:
+    """A stream over a source that is not compressed."""
+
+    def __init__(self, source: FakeSource) -> None:
+        self._source, self._position = source, 0
+        self.failure = ""
+        self.members: list[tuple[int, int]] = []
+
+    def read_into(self, buffer: memoryview) -> int:
+        count = self._source.read_into(self._position, buffer)
+        self._position += count
+        return count
+
+    def resume(self) -> bool:
+        return False
+
+
+class FakeBlocks:
+    """What a window over a remote file needs of its access: blocks of any length, out of bytes."""
+
+    def __init__(self, content: bytes, block_bytes: int) -> None:
+        self.content, self.block_bytes, self.blocks = content, block_bytes, self
+        self.path, self.size = "fake", len(content)
+
+    def get(self, file, number: int, used: int) -> bytes:
+        assert file is self
+        assert number * self.block_bytes < self.size
+        return self.content[number * self.block_bytes : (number + 1) * self.block_bytes]
+
+    def at_hand(self) -> bool:
+        return False
+
+    def check_unchanged(self) -> None:
+        pass
+
+    def window(self, join_bytes: int):
+        return RemoteWindow(self, self, join_bytes)
 
 
 def run_payloads(run) -> list[bytes]:

@@ -1,6 +1,6 @@
 """A data set on disk: its schema, its manifest, and the layout of TensorFlow Datasets over it."""
 
-from wellfed.datasets.dataset import DatasetFolder, SplitFiles, open_dataset
+from wellfed.datasets.dataset import DatasetFolder, SplitFiles, is_dataset, open_dataset
 from wellfed.datasets.feature_types import ByteString, ClassLabel, FeatureType, Image, Scalar, Text
 from wellfed.datasets.manifest import Manifest, Shard, SkippedItem
 from wellfed.datasets.schema import Schema
@@ -21,5 +21,6 @@ __all__ = [
     "SplitFiles",
     "Tensor",
     "Text",
+    "is_dataset",
     "open_dataset",
 ]

@@ -7,21 +7,24 @@ OUT/1.0.0/, OUT/1.1.0/             versions of either, beside each other
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wellfed.datasets.folder import Folder, open_folder
 from wellfed.datasets.manifest import MANIFEST, UNFINISHED, Manifest, parse_json
 from wellfed.datasets.tfds import DATASET_INFO, read_schema, read_splits
 from wellfed.errors import DatasetError
+from wellfed.io.files import is_url
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from wellfed.datasets.schema import Schema
 
+_PATTERN = re.compile(r"[*?[]|@\d+$")
 _VERSION = re.compile(r"\d+(\.\d+)*")
 
 
@@ -64,6 +67,27 @@ class DatasetFolder:
     splits: Mapping[str, SplitFiles]
     compression: str
     manifest: Manifest | None
+
+
+def is_dataset(path: str | os.PathLike[str]) -> bool:
+    """Says whether a path or URL is to be opened as a data set: a folder of this machine, or one behind a URL.
+
+    A URL is asked for the files that make a data set first, since some stores know no folders; three requests at most
+    where it names a file.
+
+    Raises:
+      MissingExtraError: The package that speaks the URL's protocol is not installed.
+      RemoteError: The URL cannot be reached.
+    """
+    if not is_url(path):
+        return Path(path).is_dir()
+    if _PATTERN.search(os.fspath(path)):
+        return False
+    folder = open_folder(path)
+    try:
+        return any(folder.size(name) is not None for name in (MANIFEST, DATASET_INFO, UNFINISHED)) or folder.is_folder()
+    except PermissionError:  # Some stores answer so for what is not there; the file itself may be readable.
+        return False
 
 
 def open_dataset(folder: str | os.PathLike[str], *, version: str | None = None) -> DatasetFolder:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from wellfed.io.files import is_url, local_path, open_system
+from wellfed.io.attempts import Attempts
+from wellfed.io.files import is_url, local_path
+from wellfed.io.remote import Counts, RemoteOptions
+from wellfed.io.systems import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +52,9 @@ class Folder(Protocol):
 
     def size(self, name: str) -> int | None:
         """Returns a file's size in bytes, or None where there is none."""
+
+    def is_folder(self) -> bool:
+        """Returns whether there is a folder, as far as its store knows folders."""
 
 
 def open_folder(path: str | os.PathLike[str]) -> Folder:
@@ -118,6 +124,10 @@ class LocalFolder:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
+    def is_folder(self) -> bool:
+        """See `Folder`."""
+        return self._root.is_dir()
+
     def _place(self, name: str) -> Path:
         place = self._root / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -125,11 +135,12 @@ class LocalFolder:
 
 
 class RemoteFolder:
-    """A `Folder` behind a URL, through fsspec."""
+    """A `Folder` behind a URL, through fsspec. A request that fails for a passing reason is made again."""
 
     def __init__(self, url: str) -> None:
         self.path = url.rstrip("/")
-        self._system, self._root = open_system(self.path)
+        self._system = System(self.path)
+        self._attempts = Attempts(RemoteOptions(), Counts())
 
     def full(self, name: str) -> str:
         """See `Folder`."""
@@ -138,37 +149,37 @@ class RemoteFolder:
     def read(self, name: str) -> bytes | None:
         """See `Folder`."""
         try:
-            content: bytes = self._system.cat_file(self._name(name))
+            content: bytes = self._ask(name, lambda system, place: system.cat_file(place))
         except FileNotFoundError:
             return None
         return content
 
     def write(self, name: str, content: bytes) -> None:
         """See `Folder`."""
-        self._with_parent(name, lambda place: self._system.pipe_file(place, content))
+        self._with_parent(name, lambda system, place: system.pipe_file(place, content))
 
     def put(self, local: str, name: str) -> None:
         """See `Folder`."""
-        self._with_parent(name, lambda place: self._system.put_file(local, place))
+        self._with_parent(name, lambda system, place: system.put_file(local, place))
         Path(local).unlink()
 
     def move(self, name: str, to: str) -> None:
         """See `Folder`."""
         # Not `mv`, nor `rm` below: they take brackets in a name for a pattern.
-        self._with_parent(to, lambda place: self._system.cp_file(self._name(name), place))
-        self._system.rm_file(self._name(name))
+        self._with_parent(to, lambda system, place: system.cp_file(self._place(name), place))
+        self._system.get().rm_file(self._place(name))
 
     def remove(self, name: str) -> None:
         """See `Folder`."""
-        self._system.invalidate_cache()
-        for found in self._system.find(self._name(name)):
-            self._system.rm_file(found)
+        system = self._system.get()
+        system.invalidate_cache()
+        for found in system.find(self._place(name)):
+            system.rm_file(found)
 
     def names(self, under: str = "") -> list[str]:
         """See `Folder`."""
         try:
-            self._system.invalidate_cache()  # fsspec remembers listings; another process may have written since.
-            found = self._system.ls(self._name(under).rstrip("/"), detail=False)
+            found = self._ask(under, lambda system, place: system.ls(place.rstrip("/"), detail=False))
         except FileNotFoundError:
             return []
         return sorted(name.rstrip("/").rpartition("/")[2] for name in found)
@@ -176,18 +187,28 @@ class RemoteFolder:
     def size(self, name: str) -> int | None:
         """See `Folder`."""
         try:
-            return int(self._system.size(self._name(name)))
+            return int(self._ask(name, lambda system, place: system.size(place)))
         except FileNotFoundError:
             return None
 
-    def _name(self, name: str) -> str:
-        return f"{self._root}/{name}"
+    def is_folder(self) -> bool:
+        """Whether the store itself says that there is a folder; servers of http know none."""
+        if self.path.startswith(("http://", "https://")):
+            return False
+        return bool(self._ask("", lambda system, place: system.isdir(place.rstrip("/"))))
 
-    def _with_parent(self, name: str, write: Callable[[str], object]) -> None:
+    def _place(self, name: str) -> str:
+        return f"{self._system.name}/{name}"
+
+    def _ask(self, name: str, request: Callable[[Any, str], Any]) -> Any:
+        system = self._system.get()
+        system.invalidate_cache()  # fsspec remembers listings; another process may have written since.
+        return self._attempts.make(lambda: request(system, self._place(name)), self.full(name))
+
+    def _with_parent(self, name: str, write: Callable[[Any, str], object]) -> None:
         """Writes to a name; object stores have no folders, other systems may need theirs made."""
-        place = self._name(name)
         try:
-            write(place)
+            self._ask(name, write)
         except FileNotFoundError:
-            self._system.makedirs(place.rpartition("/")[0], exist_ok=True)
-            write(place)
+            self._system.get().makedirs(self._place(name).rpartition("/")[0], exist_ok=True)
+            self._ask(name, write)

@@ -216,6 +216,7 @@ class DatasetIterator(Iterator[Tree]):
             self._runner.report.rows(),
             self._runner.report.skipped(),
             first_seconds=self._first,
+            remote=self._readers.remote_stats(),
         )
 
     def close(self) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import builtins
 import itertools
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged
-from wellfed.datasets import open_dataset
+from wellfed.datasets import is_dataset, open_dataset
 from wellfed.errors import DatasetError, PlanError
 from wellfed.example import infer_spec, scan_features
 from wellfed.feed import plan
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from wellfed.example import FeatureSpec
     from wellfed.feed.parsing import Features
+    from wellfed.io import RemoteOptions
 
 PathLike = str | os.PathLike[str]
 
@@ -120,6 +120,7 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     *,
     on_damage: str = "raise",
     check_crc: bool = True,
+    remote: RemoteOptions | None = None,
 ) -> Dataset:
     """The records of TFRecord files, in the order of the files. Addressable.
 
@@ -134,6 +135,7 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       on_damage: "raise", or "skip": damaged records are found by a check of all sums when the files are indexed, and
         left out before the order starts.
       check_crc: Prove the sum of each payload. The header's is always proved.
+      remote: How files behind URLs are read: what is fetched ahead, tried again, and kept on disk (docs/remote.md).
 
     Raises:
       FileNotFoundError: A pattern matches nothing.
@@ -159,8 +161,8 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
     """
     files = tuple(expand_patterns(filenames))
     if features == "infer":
-        features = infer_features(files, compression_type)[0]
-    records = _over(plan.Records(files, None, compression_type, on_damage, check_crc))
+        features = infer_features(files, compression_type, remote)[0]
+    records = _over(plan.Records(files, None, compression_type, on_damage, check_crc, remote))
     return records if features is None else records.parse(features)
 
 
@@ -172,30 +174,32 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
     decode: bool = True,
     on_damage: str = "raise",
     check_crc: bool = True,
+    remote: RemoteOptions | None = None,
 ) -> Dataset:
     """Opens a data set: a folder that `wellfed pack` or TensorFlow Datasets wrote, or TFRecord files. Addressable.
 
     Args:
-      path: The folder; or a file, a pattern, or several, which is `TFRecordDataset(path, features)`.
+      path: The folder, or its URL; or a file, a pattern, or several, which is `TFRecordDataset(path, features)`.
       split: Which split of a folder's, such as "train"; may be left out where there is only one.
       features: What to parse instead of the folder's own schema; as in `TFRecordDataset`.
       decode: Decode pictures and the like as the schema says. False leaves what is stored, such as encoded pictures.
       on_damage: As in `TFRecordDataset`.
       check_crc: As in `TFRecordDataset`.
+      remote: As in `TFRecordDataset`.
 
     Raises:
       DatasetError: The folder holds no data set, or no such split.
       FileNotFoundError: Nothing is there.
     """
-    if isinstance(path, (str, os.PathLike)) and Path(path).is_dir():
-        return _open_folder(path, split, features, decode=decode, on_damage=on_damage, check_crc=check_crc)
+    if isinstance(path, (str, os.PathLike)) and is_dataset(path):
+        return _open_folder(path, split, features, decode, on_damage=on_damage, check_crc=check_crc, remote=remote)
     if split is not None:
         raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
-    return TFRecordDataset(path, features, on_damage=on_damage, check_crc=check_crc)
+    return TFRecordDataset(path, features, on_damage=on_damage, check_crc=check_crc, remote=remote)
 
 
 def infer_features(
-    files: Sequence[str], compression_type: str | None = None
+    files: Sequence[str], compression_type: str | None = None, remote: RemoteOptions | None = None
 ) -> tuple[dict[str, FeatureSpec], list[str]]:
     """What the first 1,000 records of some files hold.
 
@@ -205,7 +209,7 @@ def infer_features(
     Raises:
       MalformedExampleError: A record is no Example.
     """
-    records = (record for file in files for record in TFRecordReader(file, compression_type))
+    records = (record for file in files for record in TFRecordReader(file, compression_type, remote=remote))
     scan = scan_features(itertools.islice(records, _SCANNED))
     features = dict(infer_spec(scan).features)
     return features, [name for name in features if _PICTURES & set(scan.features[name].looks)]
@@ -215,10 +219,8 @@ def _open_folder(
     path: PathLike,
     split: str | None,
     features: Features | Literal["infer"] | None,
-    *,
     decode: bool,
-    on_damage: str,
-    check_crc: bool,
+    **options: Any,
 ) -> Dataset:
     found = open_dataset(path)
     if split is None and len(found.splits) == 1:
@@ -227,9 +229,9 @@ def _open_folder(
         names = ", ".join(map(repr, found.splits))
         asked = "which split?" if split is None else f"there is no split {split!r}."
         raise DatasetError(f"{asked} This data set has {names}", str(path))
-    dataset = _over(plan.Records(tuple(found.splits[split].files), None, found.compression, on_damage, check_crc))
+    dataset = _over(plan.Records(tuple(found.splits[split].files), None, found.compression, **options))
     if features == "infer":
-        features = infer_features(found.splits[split].files, found.compression)[0]
+        features = infer_features(found.splits[split].files, found.compression, options["remote"])[0]
     if features is not None:
         return dataset.parse(features)
     if found.schema.records == "Example":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -15,9 +16,10 @@ from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
 from wellfed.feed.workers import Workers
+from wellfed.io import give_up_when
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wellfed.feed.account import Meter
     from wellfed.feed.context import RunContext
@@ -161,6 +163,12 @@ class Pipeline:
         """The epoch that is made."""
         return self._context.epoch
 
+    @property
+    def _is_over(self) -> Callable[[], bool]:
+        """Whether nobody waits for this pipeline, for requests that may outlive it: they do not keep it alive."""
+        itself = weakref.ref(self)
+        return lambda: (pipeline := itself()) is None or pipeline._cancelled
+
     def cancel(self) -> None:
         """Gives up units that are being made, at the next call of a user's function, and ends processes."""
         self._cancelled = True
@@ -177,7 +185,8 @@ class Pipeline:
 
     def available(self, stop: int) -> int:
         """How many of the elements below `stop` exist."""
-        return self.top.available(stop)
+        with give_up_when(self._is_over):
+            return self.top.available(stop)
 
     def length(self) -> int | None:
         """How many elements there are; None where they never end. Indexes files that are not indexed yet."""
@@ -191,4 +200,5 @@ class Pipeline:
 
     def work(self, start: int, stop: int) -> Unit:
         """Makes the unit of positions [start, stop)."""
-        return self.top.make(Positions(range(start, stop), self._context.epoch))
+        with give_up_when(self._is_over):
+            return self.top.make(Positions(range(start, stop), self._context.epoch))

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from wellfed.example import FeatureSpec
     from wellfed.feed.mixing import UInt64s
+    from wellfed.io import RemoteOptions
 
 __all__ = [
     "Arrays",
@@ -128,6 +129,7 @@ class Records:
       compression_type: "", "GZIP" or "ZLIB"; None: told from the content of each file.
       on_damage: "raise", or "skip": leave damaged records out before the order starts.
       check_crc: Prove each payload's sum. The header's is always proved.
+      remote: How files behind URLs are read; None for the usual way.
     """
 
     files: tuple[str, ...]
@@ -135,6 +137,7 @@ class Records:
     compression_type: str | None = None
     on_damage: str = "raise"
     check_crc: bool = True
+    remote: RemoteOptions | None = None
 
     def __post_init__(self) -> None:
         if self.compression_type not in (None, "", "GZIP", "ZLIB"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -14,8 +13,7 @@ from wellfed.feed.records import RecordsReader
 from wellfed.feed.taken import TakenReader
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
-from wellfed.io.compression import HEAD_BYTES, detect
-from wellfed.io.files import is_url, local_path
+from wellfed.io import RemoteStats, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,6 +146,10 @@ class Readers:
         """Changes when what the rows come from changes."""
         return "+".join(shared.open().fingerprint() for shared in self._shared.values())
 
+    def remote_stats(self) -> RemoteStats:
+        """What was done so far to read files behind URLs."""
+        return sum((shared.remote_stats() for shared in self._shared.values()), RemoteStats())
+
     @classmethod
     def merged(cls, several: Iterable[Readers]) -> Readers:
         """The readers of all, each once."""
@@ -173,6 +175,10 @@ class _Shared:
                 self._reader.refresh()
             return self._reader
 
+    def remote_stats(self) -> RemoteStats:
+        reader = self._reader
+        return reader.remote_stats() if isinstance(reader, TakenReader) else RemoteStats()
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (_Shared, (self._source,))
 
@@ -191,11 +197,4 @@ def _open(node: plan.Source) -> Reader:
 
 def _is_plain(node: plan.Records) -> bool:
     """Whether all files are plain ones of this machine, of which no damage is to be left out."""
-    if node.on_damage != "raise" or node.compression_type or any(map(is_url, node.files)):
-        return False
-    return node.compression_type == "" or not any(map(_compression_of, node.files))
-
-
-def _compression_of(path: str) -> str:
-    with Path(local_path(path)).open("rb") as file:
-        return detect(file.read(HEAD_BYTES))
+    return node.on_damage == "raise" and all(is_plain(path, node.compression_type) for path in node.files)

@@ -10,12 +10,10 @@ file order needs none and writes none.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 import threading
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +26,8 @@ from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Positions
 from wellfed.feed.unit import Unit
 from wellfed.feed.usable import usable_cores
-from wellfed.io import GrowingIndex, MappedFile, RecordIndex
+from wellfed.io import GrowingIndex, MappedFile, RecordIndex, fingerprint
 from wellfed.io.framing import explain, record_error
-from wellfed.io.sidecar import stamp_file
 
 if TYPE_CHECKING:
     from wellfed.feed import plan
@@ -238,8 +235,7 @@ class RecordsReader:
 
     def fingerprint(self) -> str:
         if not self._fingerprint:
-            stamps = "\n".join(f"{PurePath(path).name} {stamp_file(path)}" for path in self._node.files)
-            self._fingerprint = hashlib.sha256(stamps.encode()).hexdigest()[:16]
+            self._fingerprint = fingerprint(self._node.files)
         return self._fingerprint
 
     def refresh(self) -> None:

@@ -12,10 +12,11 @@ docs/profile.md says how each number is read.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wellfed.feed.advice import sentence
+from wellfed.io import RemoteStats
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -103,6 +104,7 @@ class FeedStats:
       skipped: Rows that were left out because of `on_error="skip"` or `ignore_errors`, in the order of the elements.
       first_seconds: Time to the first element: opening, indexing where it is due, and one element. [s]
       consumer_seconds: Time that the consumer spent with elements; None where nobody measured it. [s]
+      remote: Requests, retries and shards kept on disk, by all iterations over the same data set so far.
     """
 
     elements: int
@@ -114,6 +116,7 @@ class FeedStats:
     skipped: tuple[SkippedRow, ...] = ()
     first_seconds: float = 0.0
     consumer_seconds: float | None = None
+    remote: RemoteStats = field(default_factory=RemoteStats)
 
     def __str__(self) -> str:
         """One sentence: what limits, and what would help."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from wellfed.columns import Bytes, Ragged
@@ -12,12 +10,12 @@ from wellfed.errors import ExampleError
 from wellfed.example import compile_features
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
-from wellfed.io import Records
-from wellfed.io.sidecar import stamp_file
+from wellfed.io import Records, file_versions
 
 if TYPE_CHECKING:
     from wellfed.feed import plan
     from wellfed.feed.order import Positions
+    from wellfed.io import RemoteStats
 
 
 class TakenReader:
@@ -34,11 +32,13 @@ class TakenReader:
         self._node = node
         self._parser = compile_features(node.features) if node.features is not None else None
         self._lock = threading.Lock()
-        self._records, self._stamp = self._open(), self._read_stamp()
+        self._records, self._versions, self._fingerprint = self._open(), self._read_versions(), ""
 
     def _open(self) -> Records:
         node = self._node
-        return Records(node.files, node.compression_type, on_damage=node.on_damage, check_crc=node.check_crc)
+        return Records(
+            node.files, node.compression_type, on_damage=node.on_damage, check_crc=node.check_crc, remote=node.remote
+        )
 
     def count(self, stop: int) -> int:
         with self._lock:
@@ -46,7 +46,8 @@ class TakenReader:
 
     def read(self, positions: Positions) -> Unit:
         rows = positions.numbers()
-        taken = self._records.take(rows)
+        in_order = isinstance(positions.at, range) and positions.at.step == 1
+        taken = self._records.take(rows, in_order=in_order)
         if self._parser is None:
             return Unit(taken.compact(), None, rows)
         try:
@@ -60,19 +61,24 @@ class TakenReader:
         return f"{path}: record {record}"
 
     def fingerprint(self) -> str:
-        return self._stamp
+        if not self._fingerprint:
+            self._fingerprint = self._records.fingerprint()
+        return self._fingerprint
 
     def refresh(self) -> None:
-        if (stamp := self._read_stamp()) != self._stamp:
+        if (versions := self._read_versions()) != self._versions:
             with self._lock:
-                self._records, self._stamp = self._open(), stamp
+                self._records, self._versions, self._fingerprint = self._open(), versions, ""
 
-    def _read_stamp(self) -> str:
-        stamps = "\n".join(f"{PurePath(path).name} {stamp_file(path)}" for path in self._node.files)
-        return hashlib.sha256(stamps.encode()).hexdigest()[:16]
+    def _read_versions(self) -> list[str]:
+        return file_versions(self._node.files, self._node.remote)
 
     def settle(self) -> None:
         pass
+
+    def remote_stats(self) -> RemoteStats:
+        """What was done so far to read files behind URLs."""
+        return self._records.remote_stats
 
 
 def _own(column: Any) -> Any:

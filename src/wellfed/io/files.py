@@ -1,6 +1,6 @@
 """Where bytes come from: a file on this machine or behind a URL, read by ranges or mapped.
 
-    ByteSource   read_into(offset, buffer), any thread        LocalFile, RemoteFile
+    ByteSource   read_into(offset, buffer), any thread        LocalFile; RemoteFile in `wellfed.io.remote_file`
     MappedFile   the whole file as one read-only uint8 array  this machine only
 
 A path with "://" is a URL and goes through fsspec (`memory://`, `s3://`, `https://`, ...); `file://` and anything else
@@ -9,7 +9,6 @@ is a path on this machine.
 
 from __future__ import annotations
 
-import importlib
 import mmap
 import os
 import stat
@@ -21,23 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from wellfed import _native
-from wellfed.errors import FileChangedError, MissingExtraError
+from wellfed.errors import FileChangedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PathLike = str | os.PathLike[str]
-
-# Protocol -> the package that speaks it, which is also the name of wellfed's extra.
-_PACKAGES = {
-    "s3": "s3fs",
-    "s3a": "s3fs",
-    "gs": "gcsfs",
-    "gcs": "gcsfs",
-    "http": "aiohttp",
-    "https": "aiohttp",
-    "hdfs": "pyarrow",
-}
 
 
 class ByteSource(Protocol):
@@ -61,6 +49,11 @@ class ByteSource(Protocol):
 class LocalFile:
     """A `ByteSource` over a file on this machine; closed with its last owner.
 
+    Attributes:
+      path: As given.
+      size: Length when it was opened. [bytes]
+      descriptor: The open file's.
+
     Raises:
       OSError: The file cannot be opened.
     """
@@ -68,9 +61,9 @@ class LocalFile:
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
         check_regular(self.path)
-        self._descriptor = os.open(local_path(self.path), os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        self._closer = weakref.finalize(self, os.close, self._descriptor)
-        self.size = os.fstat(self._descriptor).st_size
+        self.descriptor = os.open(local_path(self.path), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._closer = weakref.finalize(self, os.close, self.descriptor)
+        self.size = os.fstat(self.descriptor).st_size
         self._lock = threading.Lock()
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
@@ -85,52 +78,16 @@ class LocalFile:
 
     def _read_some(self, offset: int, buffer: memoryview) -> int:
         if hasattr(os, "preadv"):
-            return os.preadv(self._descriptor, [buffer], offset)
+            return os.preadv(self.descriptor, [buffer], offset)
         with self._lock:  # Windows has one position a file.
-            os.lseek(self._descriptor, offset, os.SEEK_SET)
-            found = os.read(self._descriptor, len(buffer))
+            os.lseek(self.descriptor, offset, os.SEEK_SET)
+            found = os.read(self.descriptor, len(buffer))
         buffer[: len(found)] = found
         return len(found)
 
     def close(self) -> None:
         """See `ByteSource`."""
         self._closer()
-
-
-class RemoteFile:
-    """A `ByteSource` over a URL, through fsspec.
-
-    Raises:
-      MissingExtraError: The package that speaks the URL's protocol is not installed.
-      OSError: The file cannot be reached.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._system, self._name = open_system(path)
-        self.size = int(self._system.size(self._name))
-
-    def read_into(self, offset: int, buffer: memoryview) -> int:
-        """See `ByteSource`."""
-        end = min(offset + len(buffer), self.size)
-        if end <= offset:
-            return 0
-        found = self._system.cat_file(self._name, start=offset, end=end)
-        buffer[: len(found)] = found
-        return len(found)
-
-    def close(self) -> None:
-        """See `ByteSource`."""
-
-
-def open_source(path: PathLike) -> ByteSource:
-    """Opens a path or URL for reading by ranges.
-
-    Raises:
-      OSError: The file cannot be opened.
-      MissingExtraError: The package that speaks the URL's protocol is not installed.
-    """
-    return RemoteFile(os.fspath(path)) if is_url(path) else LocalFile(path)
 
 
 def is_url(path: PathLike) -> bool:
@@ -153,25 +110,6 @@ def check_regular(path: PathLike) -> None:
     mode = Path(local_path(path)).stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # Opening a folder says what it is.
         raise OSError(f"{os.fspath(path)} is a pipe or device; records are read from files")
-
-
-def open_system(url: str) -> tuple[Any, str]:
-    """The fsspec file system of a URL, and the file's name within it.
-
-    Raises:
-      MissingExtraError: The package that speaks the URL's protocol is not installed.
-    """
-    # Loaded here: `import wellfed` loads nothing but NumPy, and most files are on this machine.
-    fsspec = importlib.import_module("fsspec")
-    try:
-        system, name = fsspec.core.url_to_fs(url)
-    except ImportError as error:
-        protocol = url.split("://", 1)[0]
-        package = _PACKAGES.get(protocol)
-        if package is None:
-            raise  # fsspec names the package.
-        raise MissingExtraError(f"{protocol}://", package, package) from error
-    return system, name
 
 
 class MappedFile:

@@ -13,6 +13,7 @@ import numpy as np
 
 from wellfed.errors import CorruptRecordError, IndexFileError
 from wellfed.io import sidecar
+from wellfed.io.access import Access
 from wellfed.io.sidecar import Tables
 from wellfed.io.streams import open_walker
 from wellfed.io.walk import Damage, MappedWindow, Walker
@@ -64,6 +65,7 @@ class RecordIndex:
         *,
         on_damage: str = "raise",
         check: bool = False,
+        access: Access | None = None,
     ) -> RecordIndex:
         """Opens the index of a file; builds it, and writes it for the next time, where there is none that fits.
 
@@ -76,6 +78,7 @@ class RecordIndex:
           on_damage: "raise", or "skip" to leave damage out as `gaps`.
           check: Check each payload's sum too, if that was not done when the index was built. Otherwise damage inside
             a payload shows when that record is read.
+          access: How a remote file is reached; None for the usual way.
 
         Raises:
           RecordError: The file is damaged (`on_damage="raise"`).
@@ -83,11 +86,12 @@ class RecordIndex:
           CompressionError: The content has another compression than the one given, or its stream is damaged.
           OSError: The file cannot be opened.
         """
-        found = cls.find(path)
+        access = access or Access()
+        found = cls.find(path, access=access)
         fits = found is not None and compression_type in (None, found.compression) and (found.checked or not check)
         if found is None or not fits:
-            found = cls.build(path, compression_type, on_damage=on_damage, check=check)
-            found.save()
+            found = cls.build(path, compression_type, on_damage=on_damage, check=check, access=access)
+            found.save(access=access)
         if len(found.gaps) and on_damage == "raise":
             start, end = (int(position) for position in found.gaps[0])
             before = int(np.searchsorted(found.offsets[:-1], np.uint64(start)))
@@ -96,15 +100,16 @@ class RecordIndex:
         return found
 
     @classmethod
-    def find(cls, path: PathLike) -> RecordIndex | None:
+    def find(cls, path: PathLike, *, access: Access | None = None) -> RecordIndex | None:
         """Opens the sidecar of a file in constant time; None where there is none that fits the file as it is now.
 
         Raises:
           OSError: The file itself cannot be opened.
         """
-        of = sidecar.stamp_file(path)
+        access = access or Access()
+        of = access.stamp(path)
         for place in sidecar.places(path):
-            data = sidecar.read_place(place)
+            data = sidecar.read_place(place, access)
             if data is None:
                 continue
             try:
@@ -121,9 +126,10 @@ class RecordIndex:
         *,
         on_damage: str = "raise",
         check: bool = False,
+        access: Access | None = None,
     ) -> RecordIndex:
         """Walks a file's headers, without looking for a sidecar or writing one; see `for_file`."""
-        walker, compression = open_walker(path, compression_type, check=check, on_damage=on_damage)
+        walker, compression = open_walker(path, compression_type, check=check, on_damage=on_damage, access=access)
         parts, end = [], 0
         while (run := walker.next_run()) is not None:
             parts.append(run.offsets[:-1] + np.uint64(run.base))
@@ -134,14 +140,15 @@ class RecordIndex:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def save(self) -> bool:
+    def save(self, *, access: Access | None = None) -> bool:
         """Writes the sidecar; False where neither its place nor the user's cache folder can be written.
 
         Raises:
           OSError: The file itself cannot be read for its stamp.
         """
-        parts = sidecar.pack_tables(self._tables(), sidecar.stamp_file(self.path))
-        return any(sidecar.write_place(place, parts) for place in sidecar.places(self.path))
+        access = access or Access()
+        parts = sidecar.pack_tables(self._tables(), access.stamp(self.path))
+        return any(sidecar.write_place(place, parts, access) for place in sidecar.places(self.path))
 
     def check_tables(self) -> None:
         """Proves that the sidecar's tables are as they were written; call it where a record is not where they say.

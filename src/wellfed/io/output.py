@@ -15,7 +15,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from wellfed.io.files import is_url, local_path, open_system
+from wellfed.io.files import is_url, local_path
+from wellfed.io.systems import open_system
 
 if TYPE_CHECKING:
     from wellfed.io.files import PathLike

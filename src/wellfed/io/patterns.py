@@ -24,7 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wellfed.errors import DatasetError
-from wellfed.io.files import is_url, local_path, open_system
+from wellfed.io.attempts import Attempts
+from wellfed.io.files import is_url, local_path
+from wellfed.io.remote import Counts, RemoteOptions
+from wellfed.io.systems import open_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,8 +112,18 @@ def _glob(pattern: str) -> list[str]:
     if not is_url(pattern):
         return [path for path in glob.glob(local_path(pattern), recursive=True) if Path(path).is_file()]  # noqa: PTH207 -- gives the caller's own spelling.
     system, name = open_system(pattern)
-    paths = [system.unstrip_protocol(path) for path in system.glob(name)]
+    system.invalidate_cache()  # fsspec remembers listings; files may have come since.
+    found = Attempts(RemoteOptions(), Counts()).make(lambda: system.glob(name), pattern)
+    paths = [_spelled(pattern, name, path) or system.unstrip_protocol(path) for path in found]
     return [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
+
+
+def _spelled(pattern: str, name: str, path: str) -> str:
+    """A name that a file system gives, spelled as the caller does: with its host, and as many slashes."""
+    for tail in (name, name.lstrip("/")):
+        if tail and pattern.endswith(tail):
+            return pattern[: -len(tail)] + (path if tail == name else path.lstrip("/"))
+    return ""
 
 
 def _check_complete(pattern: str, found: list[str]) -> None:

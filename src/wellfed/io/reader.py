@@ -8,8 +8,10 @@ import numpy as np
 
 from wellfed import _native
 from wellfed.columns import Bytes
+from wellfed.io.access import Access
 from wellfed.io.compression import check_name
 from wellfed.io.framing import FRAME_BYTES, HEADER_BYTES
+from wellfed.io.remote import Counts
 from wellfed.io.streams import open_walker
 from wellfed.io.walk import MappedWindow
 
@@ -17,14 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wellfed.io.files import MappedFile, PathLike
+    from wellfed.io.remote import RemoteOptions, RemoteStats
     from wellfed.io.walk import Damage, Run
 
 
 class TFRecordReader:
     """A stream of the records of one TFRecord file: iterate over it, as often as you like.
 
-    A plain file of this machine is mapped; a compressed or remote one is read block by block, in bounded memory
-    (about twice the longest record, 12 MiB at least).
+    A plain file of this machine is mapped; a compressed one is read block by block, in bounded memory (about twice the
+    longest record, 12 MiB at least); one behind a URL in ranges, some of them ahead (`RemoteOptions`).
 
     Args:
       path: A path of this machine, or a URL that fsspec knows.
@@ -33,6 +36,7 @@ class TFRecordReader:
         `damage`.
       check_crc: Check each payload's CRC32C. The header's is checked always. Without, damage inside a payload goes
         unnoticed, to gain 0 to 5 % (docs/format.md).
+      remote: How a file behind a URL is read; see `RemoteOptions`.
 
     Attributes:
       path: As given.
@@ -62,6 +66,7 @@ class TFRecordReader:
         *,
         on_damage: str = "raise",
         check_crc: bool = True,
+        remote: RemoteOptions | None = None,
     ) -> None:
         check_name(compression_type)
         if on_damage not in ("raise", "skip"):
@@ -69,7 +74,13 @@ class TFRecordReader:
         self.path = str(path)
         self._compression_type, self._on_damage, self._check_crc = compression_type, on_damage, check_crc
         self._mapped: MappedFile | None = None  # Of the last iteration: a new mapping would fault in each page again.
+        self._remote, self._counts = remote, Counts()
         self.damage: list[Damage] = []
+
+    @property
+    def remote_stats(self) -> RemoteStats:
+        """What was done to read a file behind a URL, by all iterations so far."""
+        return self._counts.stats()
 
     def __iter__(self) -> Iterator[bytes]:
         """Each record as `bytes` of its own."""
@@ -87,13 +98,23 @@ class TFRecordReader:
         return (run_records(run) for run in self._runs(max_records))
 
     def _runs(self, max_records: int | None) -> Iterator[Run]:
+        # A new one each time: the file behind a URL may be another by now.
+        access = Access(self._remote, counts=self._counts)
         walker, _ = open_walker(
-            self.path, self._compression_type, self._mapped, check=self._check_crc, on_damage=self._on_damage
+            self.path,
+            self._compression_type,
+            self._mapped,
+            check=self._check_crc,
+            on_damage=self._on_damage,
+            access=access,
         )
         self._mapped = walker.window.mapped if isinstance(walker.window, MappedWindow) else None
         self.damage = walker.damage
-        while (run := walker.next_run(max_records)) is not None:
-            yield run
+        try:
+            while (run := walker.next_run(max_records)) is not None:
+                yield run
+        finally:
+            access.close()
 
 
 def run_records(run: Run) -> Bytes:

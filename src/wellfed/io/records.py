@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from wellfed.io.access import Access, fingerprint
 from wellfed.io.compression import check_name
 from wellfed.io.index import RecordIndex
 from wellfed.io.patterns import expand_patterns
+from wellfed.io.proof import gather
 from wellfed.io.reader import TFRecordReader
-from wellfed.io.shelf import gather, open_shelf
+from wellfed.io.remote_shelf import RemoteShelf
+from wellfed.io.shelf import open_shelf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
     from wellfed.columns import Bytes
     from wellfed.io.files import PathLike
+    from wellfed.io.remote import RemoteOptions, RemoteStats
     from wellfed.io.shelf import Shelf
     from wellfed.io.walk import Damage
 
@@ -41,6 +47,7 @@ class Records:
       on_damage: "raise", or "skip" to leave out whatever is damaged; each payload is checked then when the index is
         built, so that the numbering stands, and `damage` tells what was left out.
       check_crc: Check each payload's CRC32C when it is read.
+      remote: How files behind URLs are read; see `RemoteOptions`.
 
     Attributes:
       paths: The files.
@@ -65,12 +72,17 @@ class Records:
         *,
         on_damage: str = "raise",
         check_crc: bool = True,
+        remote: RemoteOptions | None = None,
     ) -> None:
         check_name(compression_type)
         if on_damage not in ("raise", "skip"):
             raise ValueError(f'on_damage must be "raise" or "skip", got {on_damage!r}')
         self.paths = expand_patterns(files)
         self._compression_type, self._on_damage, self._check_crc = compression_type, on_damage, check_crc
+        self._access = Access(remote)
+        self._open_lock = threading.Lock()
+        self._shelves: dict[int, Shelf] = {}
+        self._furthest = 0  # Of the files that a pass has come to.
 
     @cached_property
     def indexes(self) -> list[RecordIndex]:
@@ -78,7 +90,10 @@ class Records:
         if len(self.paths) == 1:
             return [self._open_index(self.paths[0])]
         with ThreadPoolExecutor(min(_INDEX_THREADS, len(self.paths)), "wellfed-index") as pool:
-            return list(pool.map(self._open_index, self.paths))
+            list(pool.map(self._access.claim, self.paths))
+            # Each in a context of its own, so that a walk ends with whoever waits for it.
+            found = [pool.submit(copy_context().run, self._open_index, path) for path in self.paths]
+            return [future.result() for future in found]
 
     @property
     def damage(self) -> list[Damage]:
@@ -94,8 +109,26 @@ class Records:
         file, within = self._place(row)
         return self.paths[file], within
 
-    def take(self, rows: ArrayLike) -> Bytes:
+    @property
+    def remote_stats(self) -> RemoteStats:
+        """What was done so far to read files behind URLs."""
+        return self._access.stats()
+
+    def fingerprint(self) -> str:
+        """What changes when the content of a file does: a hash of names, sizes and samples, 16 hexadecimal digits.
+
+        Raises:
+          OSError: A file cannot be opened.
+        """
+        return fingerprint(self.paths, self._access)
+
+    def take(self, rows: ArrayLike, *, in_order: bool = False) -> Bytes:
         """Records by number, in the order asked for; a number may come twice, and negative ones count from the end.
+
+        Args:
+          rows: The numbers.
+          in_order: This is one step of a pass through the files: what follows is asked for next. Remote files are then
+            read ahead in large ranges, each once.
 
         Returns:
           `Bytes` as long as `rows`. Those of one plain file of this machine are views of the mapped file; others are
@@ -114,8 +147,11 @@ class Records:
         parts, places = [], []
         for file in np.unique(files).tolist():
             here = np.flatnonzero(files == file)
-            parts.append(self._shelves[file].read(wanted[here] - self._starts[file]))
+            within = wanted[here] - self._starts[file]
+            parts.append(self._shelf(file).read(within, in_order=in_order))
             places.append(here)
+            if in_order:
+                self._prepare(file, int(within[0]), int(within[-1]))
         return gather(parts, places)
 
     def __len__(self) -> int:
@@ -129,20 +165,24 @@ class Records:
         """`bytes` of one record, or `Bytes` of a slice, index array or mask."""
         if isinstance(key, (int, np.integer)):
             file, within = self._place(int(key))
-            return self._shelves[file].read_one(within)
+            return self._shelf(file).read_one(within)
         if isinstance(key, slice):
             return self.take(np.arange(*key.indices(len(self)), dtype=np.int64))
         keys = np.asarray(key)
         return self.take(np.flatnonzero(keys) if keys.dtype == bool else keys)
 
     def __iter__(self) -> Iterator[bytes]:
-        for index, shelf in zip(self.indexes, self._shelves, strict=True):
+        for file, index in enumerate(self.indexes):
             if index.compression:  # As a stream: a member may be too long to be read at random.
                 yield from TFRecordReader(
-                    index.path, index.compression, on_damage=self._on_damage, check_crc=self._check_crc
+                    index.path,
+                    index.compression,
+                    on_damage=self._on_damage,
+                    check_crc=self._check_crc,
+                    remote=self._access.options,
                 )
             for start in range(0, 0 if index.compression else len(index), _BATCH):
-                yield from shelf.read(np.arange(start, min(start + _BATCH, len(index))))
+                yield from self._shelf(file).read(np.arange(start, min(start + _BATCH, len(index))), in_order=True)
 
     def __repr__(self) -> str:
         return f"Records({self.paths[0]!r}{', ...' if len(self.paths) > 1 else ''}, {len(self.paths)} files)"
@@ -151,13 +191,24 @@ class Records:
         # Not what was opened: each process maps the files itself.
         return {name: value for name, value in self.__dict__.items() if name == "paths" or name in _OPTIONS}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open_lock, self._shelves, self._furthest = threading.Lock(), {}, 0
+
     def _open_index(self, path: str) -> RecordIndex:
         skip = self._on_damage == "skip"
-        return RecordIndex.for_file(path, self._compression_type, on_damage=self._on_damage, check=skip)
+        return RecordIndex.for_file(
+            path, self._compression_type, on_damage=self._on_damage, check=skip, access=self._access
+        )
 
-    @cached_property
-    def _shelves(self) -> list[Shelf]:
-        return [open_shelf(index, check=self._check_crc) for index in self.indexes]
+    def _shelf(self, file: int) -> Shelf:
+        """The shelf of a file, opened when the first of its records is read: a remote shard may be fetched whole."""
+        found = self._shelves.get(file)
+        if found is None:
+            found = open_shelf(self.indexes[file], check=self._check_crc, access=self._access)
+            with self._open_lock:
+                found = self._shelves.setdefault(file, found)
+        return found
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
@@ -173,6 +224,16 @@ class Records:
         ends: list[int] = self._ends.tolist()
         return ends
 
+    def _prepare(self, file: int, first: int, last: int) -> None:
+        """In a pass, asks for the start of the next file when the end of this one is being read."""
+        self._furthest = 0 if not file and not first else max(file, self._furthest)
+        if file + 1 == len(self.paths) or file < self._furthest or self._access.options.cache_dir is not None:
+            return  # To open a file that is to be kept on disk fetches all of it.
+        shelf, following = self._shelf(file), self._shelf(file + 1)
+        if isinstance(shelf, RemoteShelf) and isinstance(following, RemoteShelf) and shelf.is_near_end(last):
+            self._furthest = file + 1  # Threads share a pass: another one may be there already.
+            following.prepare()
+
     def _place(self, row: int) -> tuple[int, int]:
         total = self._last_rows[-1]
         if not -total <= row < total:
@@ -182,4 +243,4 @@ class Records:
         return file, row - (self._last_rows[file - 1] if file else 0)
 
 
-_OPTIONS = ("_compression_type", "_on_damage", "_check_crc")
+_OPTIONS = ("_compression_type", "_on_damage", "_check_crc", "_access")

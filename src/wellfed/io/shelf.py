@@ -1,8 +1,9 @@
 """Reads the records of one file by number: a shelf for each way in which the bytes are kept.
 
 MappedShelf      plain, this machine    views of the mapped file
-RemoteShelf      plain, behind a URL    one range a record
+RemoteShelf      plain, behind a URL    ranges, or blocks of a pass in file order
 InflatedShelf    GZIP, ZLIB             the members that hold them, inflated; the last ones are kept
+CopyShelf        behind a URL           one of the others, over the shard's copy on disk, as long as that is sound
 """
 
 from __future__ import annotations
@@ -14,16 +15,25 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from wellfed import _native
-from wellfed.columns import Bytes
 from wellfed.errors import CompressionError, FileChangedError, IndexFileError
-from wellfed.io.files import MappedFile, is_url, open_source
-from wellfed.io.framing import FRAME_BYTES, HEADER_BYTES, explain, record_error
+from wellfed.io.access import Access
+from wellfed.io.files import LocalFile, MappedFile, is_url
+from wellfed.io.framing import FRAME_BYTES, HEADER_BYTES
 from wellfed.io.inflate import InflateStream
+from wellfed.io.members import LocalMembers, RemoteMembers
+from wellfed.io.proof import gather, prove
+from wellfed.io.remote_shelf import RemoteShelf
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from wellfed.columns import Bytes
+    from wellfed.io.files import ByteSource
     from wellfed.io.index import RecordIndex
+    from wellfed.io.members import Members
+    from wellfed.io.shard_cache import CachedShard
 
 MEMBER_LIMIT_BYTES = 256 << 20  # What is inflated for one record at most.
 _KEPT_BYTES = 64 << 20  # Inflated members that are kept for the next record.
@@ -32,8 +42,8 @@ _KEPT_BYTES = 64 << 20  # Inflated members that are kept for the next record.
 class Shelf(Protocol):
     """The records of one file, by number. Thread-safe."""
 
-    def read(self, rows: NDArray[np.int64]) -> Bytes:
-        """Records by number, none of them negative or too large.
+    def read(self, rows: NDArray[np.int64], *, in_order: bool = False) -> Bytes:
+        """Records by number, none of them negative or too large; `in_order` says that the next ones come next.
 
         Raises:
           RecordError: A record is damaged.
@@ -45,25 +55,50 @@ class Shelf(Protocol):
         """One record by number; see `read`."""
 
 
-def open_shelf(index: RecordIndex, *, check: bool = True) -> Shelf:
-    """The shelf for a file; `check` has each payload's sum proved when it is read."""
+def open_shelf(index: RecordIndex, *, check: bool = True, access: Access | None = None) -> Shelf:
+    """The shelf for a file.
+
+    Args:
+      index: Where its records stand.
+      check: Prove each payload's sum when it is read.
+      access: How a remote file is reached; None for the usual way.
+
+    Raises:
+      OSError: The file cannot be opened.
+    """
+    if not is_url(index.path):
+        return _open_local(index, index.path, check=check)
+    access = access or Access()
+    copy = access.copy_of(index.path)
+    if copy is not None:
+        return CopyShelf(index, access, copy, check=check)
+    return _open_remote(index, access, check=check)
+
+
+def _open_local(index: RecordIndex, place: str, *, check: bool) -> Shelf:
     if index.compression:
-        return InflatedShelf(index, check=check)
-    return RemoteShelf(index, check=check) if is_url(index.path) else MappedShelf(index, check=check)
+        return InflatedShelf(index, LocalMembers(LocalFile(place)), check=check)
+    return MappedShelf(index, place, check=check)
+
+
+def _open_remote(index: RecordIndex, access: Access, *, check: bool) -> Shelf:
+    if index.compression:
+        return InflatedShelf(index, RemoteMembers(access, index), check=check)
+    return RemoteShelf(index, access, check=check)
 
 
 class MappedShelf:
     """See the module."""
 
-    def __init__(self, index: RecordIndex, *, check: bool) -> None:
+    def __init__(self, index: RecordIndex, place: str, *, check: bool) -> None:
         self._index, self._check = index, check
-        self._mapped = MappedFile(index.path)
+        self._mapped = MappedFile(place)
         if self._mapped.size != index.stream_bytes:
             raise FileChangedError(
                 f"the file has {self._mapped.size} bytes, {index.stream_bytes} when it was indexed", index.path
             )
 
-    def read(self, rows: NDArray[np.int64]) -> Bytes:
+    def read(self, rows: NDArray[np.int64], *, in_order: bool = False) -> Bytes:  # noqa: ARG002 -- the same for both.
         """See `Shelf`."""
         try:
             return prove(self._index, rows, self._mapped.data, 0, check=self._check)
@@ -83,142 +118,93 @@ class MappedShelf:
         return _read_one(self, row)  # A gap follows, or something is wrong: `read` says what.
 
 
-class RemoteShelf:
+class CopyShelf:
     """See the module."""
 
-    def __init__(self, index: RecordIndex, *, check: bool) -> None:
-        self._index, self._check = index, check
-        self._source = open_source(index.path)
+    def __init__(self, index: RecordIndex, access: Access, copy: CachedShard, *, check: bool) -> None:
+        self._index, self._access, self._check = index, access, check
+        self._shelf = _open_local(index, copy.place, check=check)
 
-    def read(self, rows: NDArray[np.int64]) -> Bytes:
+    def read(self, rows: NDArray[np.int64], *, in_order: bool = False) -> Bytes:
         """See `Shelf`."""
-        starts, ends = self._index.offsets[rows].tolist(), self._index.ends_of(rows).tolist()
-        parts = [self._read_range(row, *span) for row, *span in zip(rows.tolist(), starts, ends, strict=True)]
-        return gather(parts, list(np.arange(len(rows)).reshape(-1, 1)))
+        try:
+            return self._shelf.read(rows, in_order=in_order)
+        except (ValueError, FileChangedError):
+            if not self._access.give_up_copy(self._index.path):
+                raise  # The file behind the URL is no better.
+        self._shelf = _open_remote(self._index, self._access, check=self._check)
+        return self._shelf.read(rows, in_order=in_order)
 
     def read_one(self, row: int) -> bytes:
         """See `Shelf`."""
         return _read_one(self, row)
 
-    def _read_range(self, row: int, start: int, end: int) -> Bytes:
-        if not start <= end <= self._source.size:
-            raise IndexFileError(f"the index places record {row} behind the end of the file", self._index.path)
-        block = np.empty(end - start, np.uint8)
-        count = self._source.read_into(start, block.data)
-        return prove(self._index, np.array([row], np.int64), block[:count], start, check=self._check)
-
 
 class InflatedShelf:
     """See the module."""
 
-    def __init__(self, index: RecordIndex, *, check: bool) -> None:
-        self._index, self._check = index, check
-        self._source = open_source(index.path)
+    def __init__(self, index: RecordIndex, members: Members, *, check: bool) -> None:
+        self._index, self._check, self._members = index, check, members
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, NDArray[np.uint8]] = OrderedDict()  # By number of the first member.
 
-    def read(self, rows: NDArray[np.int64]) -> Bytes:
+    def read(self, rows: NDArray[np.int64], *, in_order: bool = False) -> Bytes:
         """See `Shelf`."""
         index = self._index
         member_starts = index.members[:, 1]
         # The last of the members that start where the record does: those in front of it are empty.
         members = np.searchsorted(member_starts, index.offsets[rows], side="right") - 1
-        parts, places = [], []
-        for member in np.unique(members).tolist():
-            here = np.flatnonzero(members == member)
-            block = self._inflate(member, rows[here])
+        places = [np.flatnonzero(members == member) for member in np.unique(members)]
+        due = [self._due(int(members[here[0]]), rows[here]) for here in places]
+        parts = []
+        for here, (member, _), block in zip(places, due, self._blocks(due, in_order=in_order), strict=True):
             parts.append(prove(index, rows[here], block, int(member_starts[member]), check=self._check))
-            places.append(here)
         return gather(parts, places)
 
     def read_one(self, row: int) -> bytes:
         """See `Shelf`."""
         return _read_one(self, row)
 
-    def _inflate(self, member: int, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """The stream from the start of a member to the end of the last of some records that start in it."""
+    def _due(self, member: int, rows: NDArray[np.int64]) -> tuple[int, int]:
+        """A member, and where the last of some records ends that start in it, in the stream. [bytes]."""
         start = int(self._index.members[member, 1])
         end = int(self._index.ends_of(rows).max())
         row = int(rows.max())
         if not start <= end <= self._index.stream_bytes:
             raise IndexFileError(f"the index places record {row} outside its member", self._index.path)
-        with self._lock:
-            block = self._kept.get(member)
-            if block is not None and len(block) >= end - start:
-                self._kept.move_to_end(member)
-                return block
         if end - start > MEMBER_LIMIT_BYTES:
             raise CompressionError(
                 f"record {row} ends {end - start} bytes into a {self._index.compression} member, too far to read it at "
                 "random. Write the file again, plain or with seekable=True, or read it as a stream",
                 self._index.path,
             )
-        block = self._read_member(member, start, end)
+        following = self._index.members[member + 1 :, 1]
+        whole = int(following[0]) if len(following) else self._index.stream_bytes
+        # The rest of the member is likely to be asked for next.
+        return member, max(end, whole) if whole - start <= MEMBER_LIMIT_BYTES else end
+
+    def _blocks(self, due: list[tuple[int, int]], *, in_order: bool) -> Iterator[NDArray[np.uint8]]:
+        """The stream from the start of each member to where it is due, inflated or kept from before."""
+        with self._lock:
+            kept = {member: self._kept[member] for member, _ in due if member in self._kept}
+            for member in kept:
+                self._kept.move_to_end(member)
+        starts = self._index.members[:, 1]
+        missing = [one for one in due if one[0] not in kept or len(kept[one[0]]) < one[1] - int(starts[one[0]])]
+        sources = self._members.sources(missing, in_order=in_order)
+        for one in due:
+            yield self._inflate(*one, next(sources)) if one in missing else kept[one[0]]
+
+    def _inflate(self, member: int, end: int, source: ByteSource) -> NDArray[np.uint8]:
+        start = int(self._index.members[member, 1])
+        stream = InflateStream(source, self._index.compression, int(self._index.members[member, 0]), start)
+        block = np.empty(end - start, np.uint8)
+        block = block[: stream.read_into(block.data)]
         with self._lock:
             self._kept[member] = block
             while len(self._kept) > 1 and sum(map(len, self._kept.values())) > _KEPT_BYTES:
                 self._kept.popitem(last=False)
         return block
-
-    def _read_member(self, member: int, start: int, end: int) -> NDArray[np.uint8]:
-        following = self._index.members[member + 1 :, 1]
-        whole = int(following[0]) if len(following) else self._index.stream_bytes
-        if whole - start <= MEMBER_LIMIT_BYTES:
-            end = max(end, whole)  # The rest of it is likely to be asked for next.
-        stream = InflateStream(self._source, self._index.compression, int(self._index.members[member, 0]), start)
-        block = np.empty(end - start, np.uint8)
-        return block[: stream.read_into(block.data)]
-
-
-def gather(parts: list[Bytes], places: list[NDArray[np.int64]]) -> Bytes:
-    """Puts records that were read in groups into their order: record i of group g goes to places[g][i].
-
-    Returns:
-      The only group as it is where there is one; else `Bytes` that own their memory.
-    """
-    if len(parts) == 1:
-        return parts[0]
-    sizes = np.zeros(sum(map(len, parts)), np.int64)
-    for part, place in zip(parts, places, strict=True):
-        sizes[place] = part.sizes
-    ends = np.cumsum(sizes)
-    data = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-    for part, place in zip(parts, places, strict=True):
-        _native.copy_spans(part.data, part.starts, part.sizes, data, (ends - sizes)[place])
-    return Bytes(data, ends - sizes, sizes)
-
-
-def prove(index: RecordIndex, rows: NDArray[np.int64], block: NDArray[np.uint8], base: int, *, check: bool) -> Bytes:
-    """Records whose bytes are at hand, after proving that they stand where the index says.
-
-    Args:
-      index: Says where they stand.
-      rows: Their numbers.
-      block: A part of the uncompressed stream that holds them.
-      base: Where it starts in the stream.
-      check: Prove the payloads' sums too.
-
-    Returns:
-      `Bytes` over `block`.
-
-    Raises:
-      RecordError: A record is damaged.
-      IndexFileError: The index was changed, or does not fit the file.
-    """
-    offsets = index.offsets[rows] - np.uint64(base)
-    sizes, count, status = _native.read_frames(block, offsets, check)
-    if status != _native.FRAME_OK:
-        index.check_tables()
-        row, at = int(rows[count]), int(offsets[count])
-        if at >= len(block):
-            raise IndexFileError(f"the index places record {row} behind the end of the file", index.path)
-        reason = explain(block, at, status)
-        raise record_error(status, reason, index.path, row, base + at)
-    starts = offsets.astype(np.int64) + HEADER_BYTES
-    # Where one record ends, the next must start: an index that points into payloads is found out.
-    if not np.array_equal(starts + (sizes + (FRAME_BYTES - HEADER_BYTES + base)), index.ends_of(rows).astype(np.int64)):
-        raise IndexFileError("the index does not fit the file: a record ends elsewhere than it says", index.path)
-    return Bytes(block, starts, sizes)
 
 
 def _read_one(shelf: Shelf, row: int) -> bytes:

@@ -34,7 +34,10 @@ import numpy as np
 
 from wellfed import _native
 from wellfed.errors import IndexFileError
-from wellfed.io.files import MappedFile, is_url, local_path, open_source, open_system
+from wellfed.io.access import Access
+from wellfed.io.files import MappedFile, is_url, local_path
+from wellfed.io.stamps import Stamp
+from wellfed.io.systems import open_system
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wellfed.io.files import ByteSource, PathLike
+    from wellfed.io.files import PathLike
 
 MAGIC = b"WFINDEX\n"
 VERSION = 1
@@ -50,16 +53,6 @@ HEADER_BYTES = 128
 _HEADER = struct.Struct("<8sIIQ16sQQQQI48x")
 _FLAG_CHECKED = 1
 _FLAGS = {"": 0, "GZIP": 2, "ZLIB": 4}
-_SAMPLE_BYTES = 4096
-_SAMPLES = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What tells one content of a file from another: its size and samples, not its time, which a copy changes."""
-
-    size: int
-    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +74,6 @@ class Tables:
     compression: str
     checked: bool
     stream_bytes: int
-
-
-def stamp(source: ByteSource) -> Stamp:
-    """Reads a file's size and four samples of 4 KiB: first, last, and two between."""
-    digest = hashlib.blake2b(source.size.to_bytes(8, "little"), digest_size=16)
-    spread = max(0, source.size - _SAMPLE_BYTES)
-    buffer = bytearray(_SAMPLE_BYTES)
-    with memoryview(buffer) as view:
-        for at in sorted({spread * i // (_SAMPLES - 1) for i in range(_SAMPLES)}):
-            digest.update(view[: source.read_into(at, view)])
-    return Stamp(source.size, digest.digest())
-
-
-def stamp_file(path: PathLike) -> Stamp:
-    """As `stamp`, of a path or URL."""
-    source = open_source(path)
-    try:
-        return stamp(source)
-    finally:
-        source.close()
 
 
 def pack_tables(tables: Tables, of: Stamp) -> list[memoryview]:
@@ -182,26 +155,24 @@ def places(path: PathLike) -> list[str]:
     return [beside, str(_cache_folder() / f"{key}-{file}.index")]
 
 
-def read_place(place: str) -> NDArray[np.uint8] | None:
+def read_place(place: str, access: Access | None = None) -> NDArray[np.uint8] | None:
     """The bytes at a place, mapped where it is on this machine; None where nothing can be read there."""
     try:
         if not is_url(place):
             return MappedFile(place).data
         system, name = open_system(place)
-        return np.frombuffer(system.cat_file(name), np.uint8)
+        attempts = (access or Access()).attempts
+        content: bytes = attempts.make(lambda: system.cat_file(name), place)
     except OSError:
         return None
+    attempts.came(len(content))
+    return np.frombuffer(content, np.uint8)
 
 
-def write_place(place: str, parts: Sequence[memoryview]) -> bool:
+def write_place(place: str, parts: Sequence[memoryview], access: Access | None = None) -> bool:
     """Writes parts one after another, to a temporary name and renames it; False where the place cannot be written."""
     if is_url(place):
-        system, name = open_system(place)
-        try:
-            system.pipe_file(name, b"".join(parts))
-        except (OSError, NotImplementedError):  # Read-only protocols, such as https, implement no writing.
-            return False
-        return True
+        return _publish(place, b"".join(parts), access or Access())
     target = Path(place)
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
@@ -215,6 +186,22 @@ def write_place(place: str, parts: Sequence[memoryview]) -> bool:
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
     except OSError:
+        return False
+    return True
+
+
+def _publish(place: str, content: bytes, access: Access) -> bool:
+    """Puts an index beside its shard; other systems than object stores may need the folder made."""
+    system, name = open_system(place)
+    if access.options.index == "local":
+        return False
+    try:
+        try:
+            access.attempts.make(lambda: system.pipe_file(name, content), place)
+        except FileNotFoundError:
+            system.makedirs(name.rpartition("/")[0], exist_ok=True)
+            access.attempts.make(lambda: system.pipe_file(name, content), place)
+    except (OSError, NotImplementedError):  # Read-only protocols, such as https, implement no writing.
         return False
     return True
 

@@ -1,8 +1,8 @@
 """From a path to a window that a walk goes through: mapped where that can be, else block by block.
 
 plain, this machine     MappedWindow                     nothing is copied
-plain, behind a URL     PlainStream   -> StreamWindow    blocks of 4 MiB, or as long as a record needs
-GZIP, ZLIB              InflateStream -> StreamWindow    the same
+plain, behind a URL     RemoteWindow                     ranges of 8 MiB, some of them ahead
+GZIP, ZLIB              InflateStream -> StreamWindow    blocks of 4 MiB, or as long as a record needs
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from wellfed.io.compression import HEAD_BYTES, choose
-from wellfed.io.files import MappedFile, check_regular, is_url, local_path, open_source
+from wellfed.io.access import Access
+from wellfed.io.blocks import BlockSource
+from wellfed.io.compression import HEAD_BYTES, choose, detect
+from wellfed.io.files import LocalFile, MappedFile, check_regular, is_url, local_path
 from wellfed.io.inflate import InflateStream
+from wellfed.io.remote_window import RemoteWindow
 from wellfed.io.walk import MappedWindow, Walker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wellfed.io.files import ByteSource, PathLike
+    from wellfed.io.files import PathLike
     from wellfed.io.walk import Window
 
 BLOCK_BYTES = 4 << 20
@@ -44,32 +47,14 @@ class Stream(Protocol):
         """After a failure, goes on where something is left; False where nothing is."""
 
 
-class PlainStream:
-    """A `Stream` over a source that is not compressed."""
-
-    def __init__(self, source: ByteSource, start: int = 0) -> None:
-        self._source, self._position = source, start
-        self.failure = ""
-        self.members: list[tuple[int, int]] = []
-
-    def read_into(self, buffer: memoryview) -> int:
-        """See `Stream`."""
-        count = self._source.read_into(self._position, buffer)
-        self._position += count
-        return count
-
-    def resume(self) -> bool:
-        """See `Stream`."""
-        return False
-
-
 class StreamWindow:
     """A `Window` over a stream: one block at a time, longer where a record needs it.
 
     A block grows with the bytes that are really there, never with the length that a record claims.
     """
 
-    def __init__(self, stream: Stream, base: int = 0, block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(self, stream: Stream, base: int = 0, block_bytes: int = BLOCK_BYTES, access: object = None) -> None:
+        self._access = access  # Kept alive: the stream reads by it.
         self._stream, self._block_bytes = stream, block_bytes
         self.block: NDArray[np.uint8] = np.empty(0, np.uint8)
         self.base = base
@@ -100,12 +85,31 @@ class StreamWindow:
         self.block, self.base = np.empty(0, np.uint8), end
         return True
 
-    def check(self) -> None:
+    def check(self, *, at_end: bool = False) -> None:
         """See `Window`; a stream's own sums tell whether it is what it was."""
 
 
+def is_plain(path: PathLike, compression_type: str | None = None) -> bool:
+    """Whether a file can be mapped as it is: it is on this machine, and not compressed.
+
+    Args:
+      path: A path of this machine or a URL.
+      compression_type: "", "GZIP" or "ZLIB", which is believed; None has it told from the content.
+
+    Raises:
+      OSError: The file cannot be opened.
+    """
+    if is_url(path) or compression_type is not None:
+        return not is_url(path) and not compression_type
+    with Path(local_path(path)).open("rb") as file:
+        return not detect(file.read(HEAD_BYTES))
+
+
 def open_window(
-    path: PathLike, compression_type: str | None = None, mapped: MappedFile | None = None
+    path: PathLike,
+    compression_type: str | None = None,
+    mapped: MappedFile | None = None,
+    access: Access | None = None,
 ) -> tuple[Window, str]:
     """Opens a file for a walk over its records.
 
@@ -113,6 +117,7 @@ def open_window(
       path: A path of this machine or a URL.
       compression_type: "", "GZIP" or "ZLIB"; None has it told from the content.
       mapped: The file from an earlier walk, used again if it is plain and the same still: its pages are at hand.
+      access: How a remote file is reached; None for the usual way.
 
     Returns:
       The window, at the start of the file, and the compression: "", "GZIP" or "ZLIB".
@@ -125,18 +130,27 @@ def open_window(
     name = str(path)
     if mapped is not None and mapped.is_current():
         return MappedWindow(mapped), ""
-    if is_url(path):
-        source = open_source(path)
-        compression = choose(_head(source), compression_type, name)
-    else:
-        check_regular(path)
-        with Path(local_path(path)).open("rb", buffering=0) as file:
-            compression = choose(file.read(HEAD_BYTES), compression_type, name)
-        if not compression:
-            return MappedWindow(MappedFile(path)), ""
-        source = open_source(path)
-    stream: Stream = InflateStream(source, compression) if compression else PlainStream(source)
-    return StreamWindow(stream), compression
+    if not is_url(path):
+        return _open_local(local_path(path), compression_type, name)
+    access = access or Access()
+    copy = access.copy_of(name)
+    if copy is not None:
+        return _open_local(copy.place, compression_type, name)
+    file = access.remote(name)
+    window = RemoteWindow(access, file)
+    compression = choose(window.head(HEAD_BYTES), compression_type, name)
+    if not compression:
+        return window, ""
+    return StreamWindow(InflateStream(BlockSource(access.blocks, file), compression), access=access), compression
+
+
+def _open_local(path: str, compression_type: str | None, name: str) -> tuple[Window, str]:
+    check_regular(path)
+    with Path(path).open("rb", buffering=0) as file:
+        compression = choose(file.read(HEAD_BYTES), compression_type, name)
+    if not compression:
+        return MappedWindow(MappedFile(path)), ""
+    return StreamWindow(InflateStream(LocalFile(path), compression)), compression
 
 
 def open_walker(
@@ -146,14 +160,8 @@ def open_walker(
     *,
     check: bool = True,
     on_damage: str = "raise",
+    access: Access | None = None,
 ) -> tuple[Walker, str]:
     """Opens a file and stands in front of its first record; see `open_window` and `Walker`."""
-    window, compression = open_window(path, compression_type, mapped)
+    window, compression = open_window(path, compression_type, mapped, access)
     return Walker(window, str(path), check=check, on_damage=on_damage), compression
-
-
-def _head(source: ByteSource) -> bytes:
-    buffer = bytearray(HEAD_BYTES)
-    with memoryview(buffer) as view:
-        count = source.read_into(0, view)
-    return bytes(buffer[:count])

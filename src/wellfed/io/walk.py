@@ -102,8 +102,11 @@ class Window(Protocol):
     def resume(self) -> bool:
         """Goes on after a failure, where something is left to go on with; `block` then starts there."""
 
-    def check(self) -> None:
-        """Raises FileChangedError where the file is not what it was."""
+    def check(self, *, at_end: bool = False) -> None:
+        """Raises FileChangedError where the file is not what it was.
+
+        `at_end` says that all was read and nothing was wrong.
+        """
 
 
 class MappedWindow:
@@ -113,7 +116,6 @@ class MappedWindow:
         self.mapped = mapped
         self.block, self.base = mapped.data, 0
         self.members: list[tuple[int, int]] = []
-        self.check = mapped.check_unchanged
 
     def advance(self, keep: int, want: int = 0) -> bool:  # noqa: ARG002 -- nothing is left to add.
         """See `Window`."""
@@ -126,6 +128,10 @@ class MappedWindow:
     def resume(self) -> bool:
         """See `Window`."""
         return False
+
+    def check(self, *, at_end: bool = False) -> None:  # noqa: ARG002 -- a file of this machine is asked for nothing.
+        """See `Window`."""
+        self.mapped.check_unchanged()
 
 
 class Walker:
@@ -227,7 +233,7 @@ class Walker:
 
     def _end_of_stream(self) -> bool:
         """What to do where no byte is left: True to go on, after a failure of the stream that was noted."""
-        self.window.check()
+        self.window.check(at_end=True)
         failure = self.window.failure()
         if not failure:
             return False

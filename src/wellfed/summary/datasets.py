@@ -9,7 +9,7 @@ from wellfed import _native
 from wellfed.datasets import DatasetFolder, open_dataset
 from wellfed.datasets.folder import open_folder
 from wellfed.errors import CompressionError, FileFormatError
-from wellfed.io.files import open_source
+from wellfed.io.access import open_source
 from wellfed.summary.files import FileReport, verify_file
 
 if TYPE_CHECKING:

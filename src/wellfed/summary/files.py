@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wellfed import _native
-from wellfed.io.files import is_url, local_path, open_source
+from wellfed.io.access import open_source
+from wellfed.io.files import is_url, local_path
 from wellfed.io.framing import FRAME_BYTES
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.streams import open_window

@@ -1,0 +1,3 @@
+from counted_files import counted
+
+__all__ = ["counted"]

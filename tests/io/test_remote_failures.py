@@ -1,0 +1,450 @@
+"""What a request that fails leads to: another attempt, or an error that names the URL and the range."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import pickle
+import threading
+
+import pytest
+from record_files import frames, starts
+
+from wellfed.errors import CorruptRecordError, FileChangedError, RemoteError
+from wellfed.io import RecordIndex, Records, RemoteOptions, RemoteStats, TFRecordReader
+from wellfed.io.access import Access
+from wellfed.io.attempts import Attempts, named, passes
+from wellfed.io.blocks import Requests
+from wellfed.io.remote import Counts
+from wellfed.io.remote_file import RemoteFile, version_in
+from wellfed.io.streams import open_walker
+
+PAYLOADS = [b"%d" % i * (i % 90) for i in range(300)]
+CONTENT = frames(PAYLOADS)
+AT_ONCE = RemoteOptions(range_bytes=4096, pause_seconds=0)
+
+
+def all_of(walker) -> int:
+    return sum(len(run) for run in iter(walker.next_run, None))
+
+
+# --- Attempts --------------------------------------------------------------------------------------
+
+
+def test_a_passing_failure_is_tried_again_and_counted(counted):
+    url = counted.put("x", CONTENT)
+    counted.failures = [TimeoutError("slow"), ConnectionResetError("gone"), OSError(errno.EBUSY, "SlowDown")]
+    reader = TFRecordReader(url, remote=AT_ONCE)
+
+    assert list(reader) == PAYLOADS
+    stats = reader.remote_stats
+    assert stats.retries == 3
+    assert stats.requests == 1 + -(-len(CONTENT) // 4096) + 3
+    assert stats.bytes == len(CONTENT)
+
+
+def test_pauses_double_up_to_the_longest_and_are_cut_at_random(counted):
+    url = counted.put("x", CONTENT)
+    counted.failures = [TimeoutError()] * 5
+    pauses, draws = [], iter([0, 0.5, 0, 0, 0.999])
+    options = RemoteOptions(attempts=6, pause_seconds=1, longest_pause_seconds=6)
+    attempts = Attempts(options, Counts(), pauses.append, lambda: next(draws))
+
+    assert RemoteFile(url, attempts).size == len(CONTENT)
+    assert pauses == pytest.approx([1, 1.5, 4, 6, 3], abs=0.01)
+
+
+def test_giving_up_names_url_range_and_attempts(counted):
+    url = counted.put("x", CONTENT)
+    reader = TFRecordReader(url, remote=RemoteOptions(range_bytes=4096, attempts=3, pause_seconds=0))
+    counted.gate = lambda start, end: raise_if(start == 8192, TimeoutError("no answer"))
+
+    with pytest.raises(
+        RemoteError,
+        match=r"counted://remote/x: bytes \[8192\.\.12288\) could not be read in 3 attempts: TimeoutError: no answer",
+    ):
+        list(reader)
+    assert reader.remote_stats.retries == 2
+    assert counted.ranges.count((8192, 12288)) == 3
+
+
+def raise_if(condition: bool, error: Exception) -> None:
+    if condition:
+        raise error
+
+
+def test_what_stood_before_the_range_that_failed_was_given_out(counted):
+    url = counted.put("x", CONTENT)
+    counted.gate = lambda start, end: raise_if(start == 8192, TimeoutError())
+    found = []
+
+    reader = iter(TFRecordReader(url, remote=RemoteOptions(range_bytes=4096, attempts=1)))
+    with pytest.raises(RemoteError, match=r"bytes \[8192"):
+        found.extend(reader)
+    assert found == PAYLOADS[: len(found)]
+    assert starts(PAYLOADS)[len(found)] <= 8192 < starts(PAYLOADS)[len(found) + 1]
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "text"),
+    [
+        (
+            PermissionError("Forbidden"),
+            PermissionError,
+            r"counted://remote/x: access denied \(PermissionError: Forbidden\)",
+        ),
+        (
+            FileNotFoundError("The specified bucket does not exist"),
+            FileNotFoundError,
+            r"counted://remote/x: there is no such file or bucket \(.*specified bucket",
+        ),
+        (
+            RuntimeError("no credentials"),
+            RemoteError,
+            r"counted://remote/x: its size could not be read in 1 attempt: RuntimeError: no credentials",
+        ),
+    ],
+)
+def test_a_failure_that_stays_is_told_at_once_with_the_url(counted, failure, kind, text):
+    url = counted.put("x", CONTENT)
+    counted.failures = [failure]
+
+    with pytest.raises(kind, match=text):
+        list(TFRecordReader(url, remote=AT_ONCE))
+    assert counted.looks == 1
+
+
+def test_a_folder_is_no_file(counted):
+    counted.put("folder/x", CONTENT)
+
+    with pytest.raises(
+        IsADirectoryError, match=r"counted://remote/folder is a folder: .*counted://remote/folder/\*\.tfrecord"
+    ):
+        list(TFRecordReader("counted://remote/folder"))
+
+
+class Answered(Exception):
+    """As the errors of aiohttp, gcsfs and requests: the status stands on them."""
+
+    def __init__(self, status, name="status"):
+        super().__init__("oops")
+        setattr(self, name, status)
+
+
+class ClientError(Exception):
+    """As botocore's: the status stands deep in the response."""
+
+    def __init__(self, status):
+        super().__init__("oops")
+        self.response = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": {"Code": "x"}}
+
+
+class ReadTimeoutError(Exception):
+    pass
+
+
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize(
+    "make",
+    [
+        Answered,
+        ClientError,
+        lambda status: Answered(status, "code"),
+        lambda status: caused(FileNotFoundError("u"), Answered(status)),
+    ],
+)
+def test_these_statuses_pass(make, status):
+    assert passes(make(status))
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 412, 416])
+@pytest.mark.parametrize(
+    "make", [Answered, ClientError, lambda status: caused(OSError(errno.EIO, "u"), Answered(status))]
+)
+def test_these_statuses_stay(make, status):
+    assert not passes(make(status))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionError(),
+        TimeoutError(),
+        OSError(errno.ECONNREFUSED, "x"),
+        ReadTimeoutError(),
+        caused(ValueError(), ConnectionResetError()),
+    ],
+    ids=repr,
+)
+def test_lost_connections_pass(error):
+    assert passes(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ValueError(), PermissionError(errno.EACCES, "x"), FileNotFoundError("x"), OSError(errno.ENOSPC, "x")],
+    ids=repr,
+)
+def test_other_errors_stay(error):
+    assert not passes(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (401, PermissionError),
+        (403, PermissionError),
+        (404, FileNotFoundError),
+        (410, FileNotFoundError),
+        (416, RemoteError),
+    ],
+)
+def test_a_status_on_the_cause_names_the_error(status, kind):
+    error = named(caused(FileNotFoundError("u"), Answered(status)), "s3://b/x", 0, 0, 1)
+
+    assert type(error) is kind
+    assert "s3://b/x" in str(error)
+
+
+def test_a_server_that_did_not_answer_is_not_called_a_missing_file():
+    error = named(caused(FileNotFoundError("u"), TimeoutError("slow")), "https://h/x", 0, 0, 5)
+
+    assert type(error) is RemoteError
+    assert "in 5 attempts: FileNotFoundError: u, caused by TimeoutError: slow" in str(error)
+
+
+def test_the_error_survives_a_process():
+    error = RemoteError("no answer", "s3://b/x", 0, 4096, 5)
+
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert "bytes [0..4096) could not be read in 5 attempts" in str(error)
+
+
+def test_a_pause_ends_when_its_reader_does(counted):
+    url = counted.put("x", CONTENT)
+    access = Access(RemoteOptions(pause_seconds=600, longest_pause_seconds=600))
+    file = access.remote(url)
+    begun = threading.Event()
+
+    def fail(start, end):
+        begun.set()
+        raise TimeoutError
+
+    counted.gate = fail
+    future = access.requests.submit(file.read, 0, 10)
+    assert begun.wait(30)
+    access.close()
+    with pytest.raises(RemoteError, match="in 1 attempt"):
+        future.result(30)
+
+
+# --- Files that are not what they were -------------------------------------------------------------
+
+
+def test_a_file_that_was_cut_meanwhile_is_named(counted):
+    url = counted.put("x", CONTENT)
+    walker, _ = open_walker(url, access=Access(RemoteOptions(range_bytes=4096, read_ahead_bytes=4096)))
+    walker.next_run()
+    counted.put("x", CONTENT[:6000])
+
+    with pytest.raises(
+        FileChangedError,
+        match=r"counted://remote/x: the remote file changed while it was read: bytes \[\d+\.\.\d+\) are due, only \d+",
+    ):
+        all_of(walker)
+
+
+def test_damage_of_a_file_that_was_replaced_is_not_called_damage(counted):
+    url = counted.put("x", CONTENT)
+    walker, _ = open_walker(url, access=Access(RemoteOptions(range_bytes=4096, read_ahead_bytes=4096)))
+    walker.next_run()
+    counted.put("x", bytes(len(CONTENT)))
+
+    with pytest.raises(FileChangedError, match=r"its version was created=.* and is created="):
+        all_of(walker)
+
+
+def test_a_record_of_a_file_that_was_replaced_is_not_called_damaged(counted):
+    url = counted.put("x", CONTENT)
+    records = Records(url)
+    assert records[5] == PAYLOADS[5]
+    counted.put("x", bytes(len(CONTENT)))
+
+    with pytest.raises(FileChangedError, match=r"changed while it was read.*Open it again"):
+        records[250]
+
+
+def test_a_file_that_was_removed_is_named(counted):
+    url = counted.put("x", CONTENT)
+    file = Access().remote(url)
+    counted().rm("/remote/x")
+
+    with pytest.raises(FileChangedError, match="it was removed"):
+        file.check_unchanged()
+
+
+def test_true_damage_is_called_damage(counted):
+    content = bytearray(CONTENT)
+    content[starts(PAYLOADS)[250] + 13] ^= 1
+    url = counted.put("x", bytes(content))
+
+    with pytest.raises(CorruptRecordError, match="record 250"):
+        list(TFRecordReader(url, remote=AT_ONCE))
+    assert counted.looks == 2  # The second one: is it still the same file?
+
+
+@pytest.mark.parametrize(
+    ("info", "version"),
+    [
+        ({"ETag": '"abc"', "LastModified": 5}, 'etag="abc"'),
+        ({"etag": "x", "generation": "7", "mtime": 3}, "etag=x generation=7"),
+        ({"Last-Modified": "Monday"}, "last-modified=Monday"),
+        ({"mtime": 3, "created": 1}, "mtime=3"),
+        ({"size": 3}, ""),
+    ],
+)
+def test_a_version_is_the_best_mark_that_a_store_gives(info, version):
+    assert version_in(info) == version
+
+
+# --- Servers that know less ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def without_ranges(counted, monkeypatch):
+    """A server that sends the whole file, whatever is asked for."""
+    monkeypatch.setattr(
+        counted, "cat_file", lambda self, path, start=None, end=None: self.ranges.append((start, end)) or CONTENT
+    )
+    return counted
+
+
+def test_a_server_that_knows_no_ranges_is_asked_once_for_a_small_file(without_ranges):
+    url = without_ranges.put("x", CONTENT)
+
+    assert list(TFRecordReader(url, remote=RemoteOptions(range_bytes=4096, read_ahead_bytes=4096))) == PAYLOADS
+    assert len(without_ranges.ranges) == 1
+
+
+def test_a_server_that_knows_no_ranges_is_named_where_the_file_is_large(without_ranges, monkeypatch):
+    monkeypatch.setattr("wellfed.io.remote_file._WHOLE_BYTES", 5000)
+    url = without_ranges.put("x", CONTENT)
+
+    with pytest.raises(
+        RemoteError, match=rf"the server ignores ranges and sent {len(CONTENT)} bytes. Copy the file to a disk"
+    ):
+        list(TFRecordReader(url, remote=AT_ONCE))
+
+
+def test_a_server_that_does_not_say_the_length_is_named(counted, monkeypatch):
+    url = counted.put("x", CONTENT)
+    monkeypatch.setattr(counted, "info", lambda self, path: {"type": "file", "size": None})
+
+    with pytest.raises(RemoteError, match=r"counted://remote/x.*does not say how long the file is"):
+        list(TFRecordReader(url))
+
+
+# --- Processes and options -------------------------------------------------------------------------
+
+
+def _read_in_child(records, rows, answers):
+    answers.put([records[row] for row in rows] + [records.take([3, 4], in_order=True).to_list()])
+
+
+@pytest.mark.parametrize("method", ["fork"])
+def test_records_that_were_read_before_a_fork_are_read_after_it(counted, method):
+    context = multiprocessing.get_context(method)
+    records = Records(counted.put("x", CONTENT), remote=AT_ONCE)
+    assert records.take([1, 200]).to_list() == [PAYLOADS[1], PAYLOADS[200]]  # By threads of the parent.
+    assert list(records) == PAYLOADS
+    answers = context.SimpleQueue()
+
+    child = context.Process(target=_read_in_child, args=(records, [7, 250], answers))
+    child.start()
+    found = answers.get()
+    child.join(30)
+    assert child.exitcode == 0
+    assert found == [PAYLOADS[7], PAYLOADS[250], [PAYLOADS[3], PAYLOADS[4]]]
+
+
+def test_records_pickle_with_their_options_and_count_anew(counted):
+    records = Records(counted.put("x", CONTENT), remote=AT_ONCE)
+    assert len(records) == 300
+    other = pickle.loads(pickle.dumps(records))
+
+    assert other.remote_stats == RemoteStats()
+    assert other[5] == PAYLOADS[5]
+    assert other._access.options == AT_ONCE
+
+
+@pytest.mark.parametrize(
+    "option", ["range_bytes", "read_ahead_bytes", "max_requests", "attempts", "pause_seconds", "cache_bytes"]
+)
+def test_an_option_out_of_range_is_refused(option):
+    with pytest.raises(ValueError, match=f"{option} must be at least .*, got -1"):
+        RemoteOptions(**{option: -1})
+
+
+def test_an_unknown_policy_for_indexes_is_refused():
+    with pytest.raises(
+        ValueError, match='index must be "publish" or "local", got "beside"'.replace('"beside"', "'beside'")
+    ):
+        RemoteOptions(index="beside")
+
+
+def test_requests_in_flight_are_given_up_when_nobody_reads_on(counted):
+    url = counted.put("x", CONTENT)
+    access = Access(RemoteOptions(max_requests=1))
+    held = threading.Event()
+    counted.gate = lambda start, end: held.wait(30)
+    futures = [access.requests.submit(access.remote(url).read, at, at + 1) for at in range(3)]
+    ranges = Requests(access.options).cut(10)
+
+    del access
+    held.set()
+    assert ranges == [(0, 10)]
+    assert futures[0].result(30) == CONTENT[:1]
+    assert futures[2].cancelled()
+
+
+# --- Indexes ---------------------------------------------------------------------------------------
+
+
+def test_an_index_that_is_kept_local_is_not_published_and_found_again(counted, monkeypatch):
+    url = counted.put("x", CONTENT)
+    access = Access(RemoteOptions(index="local"))
+
+    assert len(RecordIndex.for_file(url, access=access)) == 300
+    assert list(counted.store) == ["/remote/x"]
+    monkeypatch.setattr(RecordIndex, "build", None)
+    assert len(RecordIndex.for_file(url)) == 300
+
+
+def test_an_index_that_is_missing_is_built_by_one_pass_and_published(counted):
+    url = counted.put("x", CONTENT)
+    records = Records(url, remote=RemoteOptions(range_bytes=4096))
+
+    assert len(records) == 300
+    assert sorted(set(counted.ranges)) == sorted(
+        {(0, len(CONTENT)), *((at, min(at + 4096, len(CONTENT))) for at in range(0, len(CONTENT), 4096))}
+    )
+    assert "/remote/.wellfed/x.index" in counted.store
+    counted.forget()
+    assert len(Records(url)) == 300
+    assert counted.ranges == [(0, len(CONTENT))]  # The sample of a small file is the file.
+
+
+@pytest.mark.parametrize("refusal", [PermissionError, NotImplementedError])
+def test_an_index_that_may_not_be_published_is_kept_in_the_users_cache(counted, monkeypatch, refusal):
+    url = counted.put("x", CONTENT)
+    monkeypatch.setattr(counted, "pipe_file", lambda self, path, value: raise_if(True, refusal()))
+
+    assert len(RecordIndex.for_file(url)) == 300
+    assert list(counted.store) == ["/remote/x"]
+    monkeypatch.setattr(RecordIndex, "build", None)
+    assert len(RecordIndex.for_file(url)) == 300
