@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -15,6 +16,9 @@ from hypothesis import settings
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)  # The same cases in every run.
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+# A shell that starts the tests in the background leaves Ctrl-C ignored, in them and in the programs that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 THREAD_SECONDS = 5.0  # A pool told to stop needs a moment; a thread that blocks for ever does not end in it.
 

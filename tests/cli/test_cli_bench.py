@@ -44,6 +44,7 @@ def test_the_json_is_one_object_with_the_fields_of_the_account(wellfed, pairs):
         "elements",
         "epochs",
         "first_seconds",
+        "remote",
         "replaced",
         "seconds",
         "sentence",

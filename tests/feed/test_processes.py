@@ -230,7 +230,7 @@ def test_no_memory_and_no_descriptor_stays_once_elements_are_gone():
     gc.collect()
 
     assert "memfd:wellfed" not in Path("/proc/self/maps").read_text(encoding="utf-8")
-    assert descriptors() == before
+    assert descriptors() <= before  # Fewer where what an earlier test left was collected meanwhile.
 
 
 PROGRAM = """

@@ -278,3 +278,11 @@ def test_plans_over_several_sources_resume_exactly():
         resumed.load_state_dict(saved)
 
         assert [plain(b) for b in resumed] == whole[stop:]
+
+
+@pytest.mark.parametrize("reshuffle", [True, False])
+def test_take_and_skip_of_a_shuffle_without_a_seed_share_nothing(reshuffle):
+    shuffled = wf.from_arrays(np.arange(100)).shuffle(reshuffle_each_iteration=reshuffle)
+    train, test = shuffled.take(60).shuffle(), shuffled.skip(60).batch(8)
+
+    assert sorted([int(x) for x in train] + [int(x) for batch in test for x in batch]) == list(range(100))

@@ -48,10 +48,18 @@ class Dataset(Verbs, SequentialVerbs):
       [0, 1, 2, 3, 4, 5]
     """
 
-    def __init__(self, node: plan.Node, readers: Readers, options: FeedOptions | None = None) -> None:
+    def __init__(
+        self,
+        node: plan.Node,
+        readers: Readers,
+        options: FeedOptions | None = None,
+        seeds: dict[str, int] | None = None,
+    ) -> None:
         self._node, self._readers = node, readers
         self._options = options or FeedOptions()
-        self._seeds: dict[str, int] = {}  # The seed of every run, once it is drawn.
+        # The seed of every run, once it is drawn: one for all that is made of one source, so that take and skip of one
+        # shuffle share nothing.
+        self._seeds: dict[str, int] = {} if seeds is None else seeds
         self._epochs = EpochCounter()
 
     def with_options(
@@ -89,10 +97,10 @@ class Dataset(Verbs, SequentialVerbs):
         changed: dict[str, Any] = {name: value for name, value in named.items() if value is not ...}
         if "ram_budget" in changed and changed["ram_budget"] is None:
             changed["ram_budget"] = FeedOptions().ram_budget
-        return Dataset(self._node, self._readers, replace(self._options, **changed))
+        return Dataset(self._node, self._readers, replace(self._options, **changed), self._seeds)
 
     def _with(self, node: plan.Node) -> Dataset:
-        return Dataset(node, self._readers.over(node), self._options)
+        return Dataset(node, self._readers.over(node), self._options, self._seeds)
 
     def _self(self) -> Dataset:
         return self
@@ -102,7 +110,7 @@ class Dataset(Verbs, SequentialVerbs):
             if not isinstance(other, Dataset):
                 raise PlanError("several sources", f"a data set is due, got {type(other).__name__}")
         readers = Readers.merged([self._readers, *(other._readers for other in others)])
-        return Dataset(make((self._node, *(other._node for other in others))), readers, self._options)
+        return Dataset(make((self._node, *(other._node for other in others))), readers, self._options, self._seeds)
 
     # --- What is known of the elements ----------------------------------------------------------------
 
@@ -204,7 +212,7 @@ class Dataset(Verbs, SequentialVerbs):
             )
         given = [step.seed for step in steps if isinstance(step, plan.Shuffle) and step.seed is not None]
         # One step, so that threads that start at a time agree.
-        seed = self._seeds.setdefault("run", given[0] if given else draw_seed())
+        seed = given[0] if given else self._seeds.setdefault("run", draw_seed())
         return RunContext(seed, epoch, rank, size)
 
     def __repr__(self) -> str:

@@ -64,7 +64,8 @@ class Verbs(ElementVerbs):
         Args:
           buffer_size: Elements, as in tf.data. More than 1 gives the exact shuffle; 1 leaves the order as it is. With
             `block`, elements in a window; 16 blocks where None.
-          seed: The same seed gives the same order in the same epoch, on any machine. None draws one for each data set.
+          seed: The same seed gives the same order in the same epoch, on any machine. None draws one for all
+            that is made of one source, so `take` and `skip` of one shuffle share nothing within an epoch.
           reshuffle_each_iteration: False: the same order in each epoch.
           block: Neighbouring elements that stay near each other; None: none do.
 
