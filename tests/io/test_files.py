@@ -110,7 +110,8 @@ PROTOCOLS = {
 @pytest.mark.parametrize(("protocol", "package"), PROTOCOLS.items(), ids=PROTOCOLS)
 def test_a_protocol_without_its_package_says_what_to_install(monkeypatch, protocol, package):
     monkeypatch.setitem(sys.modules, package, None)
-    for module in ("fsspec.implementations.http", "fsspec.implementations.arrow"):
+    parts = [name for name in sys.modules if name.startswith(f"{package}.")]  # Found without their package.
+    for module in ("fsspec.implementations.http", "fsspec.implementations.arrow", *parts):
         monkeypatch.delitem(sys.modules, module, raising=False)
     # As where nobody has used it yet.
     monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, protocol, raising=False)
