@@ -197,9 +197,11 @@ class BesideFiles(Wellfed):
     """The same feed, where the peer reads the pictures as files: writes those first."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        from pack import raw_data
+        import wellfed as wf
+        from pack import picture_files
 
-        raw_data("kept", folder)
+        source = path_of(folder, name)
+        picture_files(source, source.parent / "files", len(wf.Records(str(source))))
         super().__init__(name, folder)
 
     def proof(self) -> list[Any]:

@@ -118,17 +118,30 @@ def raw_data(kind: str, folder: Path) -> Path:
     raw = folder / "pack" / f"raw-{name}-{ITEMS[kind]}"
     if raw.exists():
         return raw
-    part = raw.with_suffix(f".{os.getpid()}.part")  # Both sides may begin at once.
-    part.mkdir(parents=True)
-    if kind == "arrays":
+    if kind != "arrays":
+        return picture_files(path_of(folder, name), raw, ITEMS[kind])
+    with _whole(raw) as part:
         np.save(part / "x.npy", np.random.default_rng(0).integers(0, 256, (ITEMS["arrays"], 28, 28, 1), np.uint8))
         np.save(part / "y.npy", np.arange(ITEMS["arrays"]) % CLASSES)
-    else:
-        _write_files(part, path_of(folder, name), ITEMS[kind])
-    with contextlib.suppress(OSError):  # The other side was first.
-        part.replace(raw)
-    shutil.rmtree(part, ignore_errors=True)
     return raw
+
+
+def picture_files(source: Path, folder: Path, count: int) -> Path:
+    """`count` pictures of a TFRecord file as files in class folders, made where they are not there yet."""
+    if not folder.exists():
+        with _whole(folder) as part:
+            _write_files(part, source, count)
+    return folder
+
+
+@contextlib.contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    part = folder.with_suffix(f".{os.getpid()}.part")  # Both sides may begin at once.
+    part.mkdir(parents=True)
+    yield part
+    with contextlib.suppress(OSError):  # The other side was first.
+        part.replace(folder)
+    shutil.rmtree(part, ignore_errors=True)
 
 
 def _write_files(folder: Path, source: Path, count: int) -> None:

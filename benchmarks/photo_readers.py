@@ -87,7 +87,7 @@ class TorchFolder:
     """PyTorch's DataLoader over a folder of files, with workers that stay."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / "pack" / "raw-photos"
+        self._folder = folder / "photos" / "files"
         self._loader: Any = None
 
     def forget(self) -> None:
