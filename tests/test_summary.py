@@ -15,7 +15,7 @@ from record_files import frames
 
 from wellfed import _native
 from wellfed.errors import CompressionError, FileChangedError
-from wellfed.io import TFRecordReader
+from wellfed.io import MappedFile, TFRecordReader
 from wellfed.summary import files as summary
 from wellfed.summary.files import verify, verify_file
 
@@ -154,3 +154,13 @@ def test_two_threads_report_what_one_reader_skips(tmp_path_factory, data):
     assert report.payload_bytes == sum(map(len, records))
     assert list(report.damage) == reader.damage
     assert report.stream_bytes == report.bytes == path.stat().st_size
+
+
+def test_a_file_that_stays_mapped_is_reported_as_any_other(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    content = bytearray(frames([bytes([n % 256]) * 100 for n in range(300)]))
+    content[5000] ^= 1
+    path.write_bytes(content)
+    mapped = MappedFile(path)
+
+    assert [verify_file(path, mapped=mapped) for _ in range(2)] == [verify_file(path)] * 2

@@ -251,3 +251,21 @@ def test_a_file_that_was_cut_and_has_grown_again_is_noticed(tmp_path):
 
     with pytest.raises(FileChangedError, match="was cut while it was read, and has grown again"):
         mapped.check_unchanged()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no page tables that a program may fill or empty")
+def test_pages_that_were_let_go_come_back(path):
+    mapped = MappedFile(path)
+    mapped.ask_for(0, mapped.size)
+    mapped.let_go(0, mapped.size)
+
+    assert mapped.data.tobytes() == CONTENT
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no page tables that a program may fill or empty")
+@pytest.mark.parametrize("change", [MappedFile.ask_for, MappedFile.let_go])
+def test_pages_behind_the_end_are_refused(path, change):
+    mapped = MappedFile(path)
+
+    with pytest.raises(IndexError, match="start <= stop <= size"):
+        change(mapped, 0, mapped.size + 1)

@@ -6,6 +6,7 @@ import gzip
 import os
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -268,3 +269,24 @@ def test_threads_that_ask_at_the_same_time_get_the_same_offsets(many):
         thread.join()
 
     assert not wrong
+
+
+def test_room_for_an_index_does_not_follow_what_a_files_first_records_promise(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(frames([b""] * 1500))
+    os.truncate(path, 1 << 40)  # A hole: a file that takes no room, and would hold 2^36 such records.
+
+    assert GrowingIndex(MappedFile(path)).ensure(1500) >= 1500
+
+
+def test_pages_that_were_asked_for_change_nothing_in_a_walk(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(frames([bytes([n % 256]) * n for n in range(2000)]))
+    index = GrowingIndex(MappedFile(path))
+    index.ask_ahead()
+    index.ensure(10)
+    index.ask_ahead()
+    with ThreadPoolExecutor(2) as executor:
+        found = index.finish(executor)
+
+    assert found.offsets.tolist() == RecordIndex.build(path).offsets.tolist()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ASK_BYTES = 16 << 20  # How far ahead of a walk pages are asked for: some units for each of a few threads.
 _DENSE_BYTES = 8 << 10  # Records of this mean size: a walk over their headers touches most pages.
+_LIKELY_RECORDS = 1 << 23  # As many, at 64 MiB, are made room for at once; beyond that room doubles.
 _FIRST_WALK = 1024  # Records a GrowingIndex walks at least: a call costs as much as 100 headers.
 
 
@@ -286,9 +287,9 @@ class GrowingIndex:
         offsets = self._offsets
         if known >= len(offsets):
             # A new array: views of the old one stay what they are. Room for the whole file, if all of it is like
-            # what was seen; memory that is not written to is not taken.
-            likely = self._bytes * known // self._walker.position
-            offsets = np.zeros(max(2 * known, likely + likely // 16) + 1, np.uint64)
+            # what was seen and that is not much: a file may begin with its shortest records.
+            likely = min(self._bytes * known // self._walker.position * 17 // 16, _LIKELY_RECORDS)
+            offsets = np.zeros(max(2 * known, likely) + 1, np.uint64)
             offsets[: self._count + 1] = self._offsets[: self._count + 1]
         offsets[self._count : known + 1] = run.offsets
         self._offsets = offsets
