@@ -312,3 +312,13 @@ def test_folders_are_in_the_order_of_their_names(make_files):
     root = make_files({f"top/{name}/x.png": PNG for name in ("a-b", "a", "a.b", "B", "é")})
 
     assert keys(ClassFolders(root)) == [f"top/{name}/x.png" for name in ("B", "a", "a-b", "a.b", "é")]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens and cannot be read")
+def test_a_file_that_cannot_be_read_is_an_item_and_fails_as_one(photos):
+    (photos / "person" / "unreadable.jpg").symlink_to("/proc/self/mem")
+    source = ClassFolders(photos)
+    at = list(source.listing().keys).index("person/unreadable.jpg")
+
+    with pytest.raises(SourceError, match=r"unreadable\.jpg: cannot be read: Input/output error"):
+        source.load(at)

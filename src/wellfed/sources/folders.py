@@ -165,14 +165,14 @@ def _pictures(root: str, builder: ListingBuilder) -> Iterator[tuple[str, list[st
 def _picture_sizes(
     pool: ThreadPoolExecutor, root: str, folder: str, names: list[str], builder: ListingBuilder
 ) -> NDArray[np.int64]:
-    """The size of each file of a folder; -1 for what is no picture, which is noted in `builder`."""
+    """The size of each file of a folder; -1 for what is no picture, noted in `builder`; 0 for what cannot be read."""
     place = os.path.join(root, folder)
     sizes = sure_pictures(pool, place, names)
     unsure = np.flatnonzero(sizes < 0).tolist()
     paths = [os.path.join(place, names[at]) for at in unsure]
     for at, path, head in zip(unsure, paths, read_heads(pool, paths), strict=True):
         if isinstance(head, OSError):
-            builder.skip(f"{folder}{names[at]}", f"cannot be read: {head.strerror}")
+            sizes[at] = 0  # An item, so that it fails as one: whether it is a picture cannot be told.
         elif image_kind(head) is None:
             builder.skip(f"{folder}{names[at]}", f"is no picture but {describe(head)}")
         else:
