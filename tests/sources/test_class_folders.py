@@ -4,6 +4,7 @@ import gzip
 import os
 import pickle
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -314,7 +315,7 @@ def test_folders_are_in_the_order_of_their_names(make_files):
     assert keys(ClassFolders(root)) == [f"top/{name}/x.png" for name in ("B", "a", "a-b", "a.b", "é")]
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens and cannot be read")
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
 def test_a_file_that_cannot_be_read_is_an_item_and_fails_as_one(photos):
     (photos / "person" / "unreadable.jpg").symlink_to("/proc/self/mem")
     source = ClassFolders(photos)
