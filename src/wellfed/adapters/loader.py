@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from wellfed.feed.state import PLACE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -72,8 +74,7 @@ class Loader(ABC, Generic[T]):
         self._here = _epoch_after(begin)
 
     def _arrive(self, begin: dict[str, Any], element: T, progress: list[Any]) -> T:
-        position, cursor = progress
-        self._here = {**begin, "position": position, "cursor": cursor}
+        self._here = {**begin, **dict(zip(PLACE, progress, strict=False))}
         return self._finish(element)
 
     def _first(self) -> dict[str, Any]:
@@ -120,4 +121,5 @@ class Loader(ABC, Generic[T]):
 
 
 def _epoch_after(state: dict[str, Any]) -> dict[str, Any]:
-    return {**state, "epoch": state["epoch"] + 1, "position": 0, "cursor": None, "consumed": 0}
+    start = {"epoch": state["epoch"] + 1, "position": 0, "cursor": None, "consumed": 0}
+    return {**state, **start, **({"ahead": []} if "ahead" in state else {})}

@@ -183,8 +183,9 @@ class Pipeline:
         """The source and row that the element at a position, or the first row of a batch there, comes from."""
         return self.top.trace(Positions(range(position, position + 1), self._context.epoch))
 
-    def available(self, stop: int) -> int:
-        """How many of the elements below `stop` exist."""
+    def available(self, start: int, stop: int) -> int:
+        """How many of the elements below `stop` exist; nothing depends on where a unit would `start`."""
+        del start
         with give_up_when(self._is_over):
             return self.top.available(stop)
 

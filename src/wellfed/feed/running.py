@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,12 @@ from wellfed.feed.tuning import Pace, ReadAhead, ThreadCount
 from wellfed.feed.usable import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
     from wellfed.feed.cursors import Cursor, Stream
+    from wellfed.feed.delivered import Delivered
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
     from wellfed.feed.unit import Unit
@@ -55,10 +57,20 @@ class Runner:
         self._runs = _Runs()
         self._stream: StreamWork | None = None
 
-    def start(self, node: plan.Node, context: RunContext, position: int, cursor: Cursor = None) -> Engine:
-        """An engine that makes the elements of `node` from `position` on; `cursor` is where its stream stood there."""
+    def start(
+        self,
+        node: plan.Node,
+        context: RunContext,
+        position: int,
+        cursor: Cursor = None,
+        done: Sequence[tuple[int, int]] = (),
+    ) -> Engine:
+        """An engine that makes the elements of `node` from `position` on, without those that are `done`.
+
+        `cursor` is where its stream stood there.
+        """
         if plan.is_addressable(node):
-            return self._addressable(node, context, position, self._account.part(0), may_cut=True)
+            return self._addressable(node, context, position, self._account.part(0), done=done, on_top=True)
         begin, below = cursor or (0, None)
         elements = Streams(node, weakref.proxy(self), self._account).open(node, context, below)
         every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
@@ -90,7 +102,8 @@ class Runner:
         part: Part,
         *,
         few: bool = False,
-        may_cut: bool = False,
+        done: Sequence[tuple[int, int]] = (),
+        on_top: bool = False,
     ) -> Engine:
         report = self.report if self._options.on_error == "replace" and not context.ignoring else None
         pipeline = Pipeline(node, self._readers, context, report, part)
@@ -98,30 +111,36 @@ class Runner:
         work, available = pipeline.work, pipeline.available
         window = threads if few else 2 * threads
         size = UnitSize(self._options.unit_bytes(window), growth=1 if few else 16)
-        batch = last_batch(pipeline) if may_cut and not context.ignoring else None
+        batch = last_batch(pipeline) if on_top and not context.ignoring else None
         if context.ignoring:
             work = LeavingOut(pipeline, context.epoch).work
         elif batch is not None:
-            parts = self.parts = Parts(pipeline, batch, position)
+            parts = self.parts = Parts(pipeline, batch)
             work, available, position = parts.work, parts.available, position * parts.size
+            done = [(start * parts.size, stop * parts.size) for start, stop in done]
             size = parts.unit_size(size.target_bytes, threads)
             window *= 2
-        count = None
-        if self._options.threads is None and not few:
-            count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
-        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
         return Engine(
             work,
             available,
             position,
+            done=done,
+            in_order=not on_top or self._options.keeps_order(node),
             threads=threads,
-            pace=Pace(ahead, count, usable_cores()),
+            pace=self._pace(threads, window, few=few),
             size=size,
             stall_seconds=self._options.stall_seconds or None,
             at_end=pipeline.settle,
             at_close=pipeline.cancel,
             gauge=part.gauge,
         )
+
+    def _pace(self, threads: int, window: int, *, few: bool) -> Pace:
+        count = None
+        if self._options.threads is None and not few:
+            count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
+        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
+        return Pace(ahead, count, usable_cores())
 
     def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
         """See `Below`."""
@@ -265,8 +284,7 @@ def _units(engine: Engine) -> Iterator[Unit]:
             yield units.pop(0)
 
 
-def elements_of(engine: Engine, parts: Parts | None) -> Iterator[Tree]:
-    """The elements of an engine's units, in order; parts of batches put together."""
-    units = _units(engine)
-    for unit in units if parts is None else parts.whole(units):
-        yield from unit
+def elements_of(engine: Engine, parts: Parts | None, delivered: Delivered | None) -> Iterator[Tree]:
+    """The elements of an engine's units; parts of batches put together. `delivered` is told of each."""
+    units = _units(engine) if parts is None else parts.whole(_units(engine))
+    return chain.from_iterable(units) if delivered is None else delivered.each(units)

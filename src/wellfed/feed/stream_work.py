@@ -32,38 +32,35 @@ class StreamWork:
 
     def __init__(self, elements: Stream, position: int, *, skip: int, cursor: Cursor, window: int, every: int) -> None:
         self._elements, self._skip, self._every = elements, skip, every
-        self._known = position
         self._pulled: dict[int, list[Tree]] = {}
         self._error: Exception | None = None
         # Places of each unit that is claimed, made or with the consumer; its first one is the last before it.
         self._places: deque[list[_Place]] = deque([[(position - skip, cursor)]], maxlen=window + 3)
 
-    def available(self, stop: int) -> int:
-        """Pulls elements until `stop` are known or the stream ends.
+    def available(self, start: int, stop: int) -> int:
+        """Pulls elements from `start` on until `stop` are known or the stream ends.
 
         Raises:
           Exception: What the stream raised, once all elements before it were told.
         """
-        start = self._known
         pulled: list[Tree] = []
         places = [self._places[-1][-1]]
         if self._error is None and start < stop:
             try:
-                self._pull(stop - start, pulled, places)
+                self._pull(start, stop - start, pulled, places)
             except Cancelled:  # Not kept: its traceback would hold this object, and so the threads below.
                 raise
             except Exception as error:  # noqa: BLE001 -- raised in its turn.
                 self._error = error
         if pulled:
-            self._known += len(pulled)
             self._pulled[start] = pulled
             self._places.append(places)
         elif self._error is not None:
             raise self._error
-        return self._known
+        return start + len(pulled)
 
-    def _pull(self, count: int, pulled: list[Tree], places: list[_Place]) -> None:
-        start, every = self._known, self._every
+    def _pull(self, start: int, count: int, pulled: list[Tree], places: list[_Place]) -> None:
+        every = self._every
         for _ in range(self._skip):
             next(self._elements, None)
         self._skip = 0

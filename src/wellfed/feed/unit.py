@@ -48,7 +48,8 @@ class Unit:
       source: Which of the plan's sources they come from, or each row: int64 (rows,).
       splits: Where each batch begins and ends among the rows, int64 (batches + 1,); None while elements are rows.
       failures: What was left out.
-      cut_at: The position of the first row where the unit is a part of a batch; see `wellfed.feed.parts`.
+      start: The position of its first element among those that are delivered.
+      is_part: Whether it is a part of a batch; `start` is that of a row then. See `wellfed.feed.parts`.
     """
 
     columns: Tree | None
@@ -57,7 +58,8 @@ class Unit:
     source: int | NDArray[np.int64] = 0
     splits: NDArray[np.int64] | None = None
     failures: tuple[Failure, ...] = ()
-    cut_at: int | None = None
+    start: int = 0
+    is_part: bool = False
 
     def __len__(self) -> int:
         if self.splits is not None:
