@@ -11,7 +11,7 @@ from bisect import insort
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from wellfed.feed.tree import Tree
     from wellfed.feed.unit import Unit
@@ -28,12 +28,12 @@ class Delivered:
     def __init__(self, position: int, ahead: Iterable[Sequence[int]] = ()) -> None:
         self._ranges = [[0, position], *([start, stop] for start, stop in ahead)]
 
-    def each(self, units: Iterator[Unit]) -> Iterator[Tree]:
+    def each(self, units: Iterator[Unit], elements_of: Callable[[Unit], Iterable[Tree]]) -> Iterator[Tree]:
         """The elements of the units; each counts once it is given."""
         for unit in units:
             here = [unit.start, unit.start]
             insort(self._ranges, here)
-            for element in unit:
+            for element in elements_of(unit):
                 here[1] += 1
                 yield element
             self._ranges = _joined(self._ranges)

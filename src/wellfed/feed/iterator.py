@@ -87,7 +87,7 @@ class DatasetIterator(Iterator[Tree]):
         self._runner: Runner | None = None
         self._began = self._first = self._ended = 0.0
         self.account = Account()
-        self._closed = False
+        self._closed = self._whole = False  # `_whole`: it came to an end, or to an error, by itself.
         self._forks = _forks
 
     def __iter__(self) -> DatasetIterator:
@@ -102,10 +102,8 @@ class DatasetIterator(Iterator[Tree]):
             self._elements = self._start()
         try:
             element = next(self._elements)
-        except StopIteration:
-            self.close()
-            raise
-        except Exception:
+        except Exception:  # Also the one that says that it is over.
+            self._whole = self._whole or not self._closed
             self.close()
             raise
         except BaseException:  # Ctrl-C: what a user's function does just then is not waited for.
@@ -128,7 +126,7 @@ class DatasetIterator(Iterator[Tree]):
         position, ahead = (self._position, []) if self._delivered is None else self._delivered.place()
         self._engine = self._runner.start(self._node, self._context, position, self._cursor, ahead)
         weakref.finalize(self, self._engine.collected)
-        return elements_of(self._engine, self._runner.parts, self._delivered)
+        return elements_of(self._engine, self._runner.parts, self._delivered, self._runner.report)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this iteration stands: a few integers and fingerprints, ready for JSON.
@@ -219,14 +217,15 @@ class DatasetIterator(Iterator[Tree]):
         """
         if self._runner is None:
             return FeedStats(0, 0.0, 0.0)
+        errors = self._runner.report.count() if self._whole else self._runner.errors_at(self._position)
         return FeedStats(
             self._position - self._from,
             (self._ended or perf_counter()) - self._began,
             self.account.waited_seconds(),
             self._options.thread_count(),
             self.account.stages(),
-            self._runner.report.rows(),
-            self._runner.report.skipped(),
+            self._runner.report.replaced(errors),
+            self._runner.report.skipped(errors),
             first_seconds=self._first,
             remote=self._readers.remote_stats(),
         )

@@ -170,7 +170,9 @@ class Parts:
         array = None if memory is None else memory.array
         columns = map_trees(lambda pieces: _joined(pieces, array), [part.as_columns() for part in parts])
         rows = np.concatenate([part.rows for part in parts])
-        return Unit(columns, None, rows, sources_of(parts), np.array([0, len(rows)], np.int64), start=batch)
+        unit = Unit(columns, None, rows, sources_of(parts), np.array([0, len(rows)], np.int64), start=batch)
+        unit.replaced = tuple(replace(row, at=0) for part in parts for row in part.replaced)
+        return unit
 
 
 def _with_memory(rows: Operator, positions: Positions, memory: _Memory, first: int) -> Unit:

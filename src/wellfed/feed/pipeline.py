@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wellfed.feed import plan
 from wellfed.feed.account import Part
-from wellfed.feed.guard import ErrorReport, Guarded
+from wellfed.feed.guard import Guarded
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
 from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded, order_of
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
+from wellfed.feed.unit import Failure, Unit, moved
 from wellfed.feed.workers import Workers
 from wellfed.io import give_up_when
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from wellfed.feed.account import Meter
     from wellfed.feed.context import RunContext
     from wellfed.feed.readers import Reader
-    from wellfed.feed.unit import Unit
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,15 @@ class Through:
         below = self.order.resolve(positions)
         self.meter.took(began)
         unit = self.source.make(below)
-        return self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
+        made = self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
+        if unit.replaced and made is not unit:
+            made.replaced = self._carried(unit, made)
+        return made
+
+    def _carried(self, unit: Unit, made: Unit) -> tuple[Failure, ...]:
+        if not isinstance(self.node, plan.Batches) or made.splits is None:
+            return unit.replaced
+        return moved(unit.replaced, np.repeat(np.arange(len(made)), np.diff(made.splits)))
 
     def trace(self, positions: Positions) -> tuple[int, int]:
         """See `Operator`."""
@@ -102,10 +112,11 @@ class Pipeline:
         node: plan.Node,
         readers: Mapping[plan.Source, Reader],
         context: RunContext,
-        report: ErrorReport | None = None,
         part: Part | None = None,
+        *,
+        replacing: bool = False,
     ) -> None:
-        self._context, self._report, self._part = context, report, part or Part()
+        self._context, self._replacing, self._part = context, replacing, part or Part()
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
         self._depth = 0
@@ -117,9 +128,7 @@ class Pipeline:
 
     def _guarded(self, operator: Operator) -> Operator:
         """The operator with rows that cannot be made replaced, where that is wanted."""
-        if self._report is None:
-            return operator
-        return Guarded(operator, seed_of(self._depth, self._context.seed), self._report)
+        return Guarded(operator, seed_of(self._depth, self._context.seed)) if self._replacing else operator
 
     def _operator(self, node: plan.Node) -> Operator:
         below = [self._operator(source) for source in plan.below(node)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from wellfed.feed import plan
 from wellfed.feed.calls import Cancelled
 from wellfed.feed.engine import Engine, UnitSize, in_feed_thread
-from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches
+from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches, told
 from wellfed.feed.parts import Parts, last_batch
 from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.stream_work import StreamWork
@@ -46,7 +46,7 @@ class Runner:
     """Runs one epoch of a plan over the readers of one data set.
 
     Attributes:
-      report: The rows that were replaced.
+      report: The rows that were replaced or left out, as far as a stream, or else the consumer, has come.
       parts: What puts batches together whose parts the engine makes; None where it makes whole ones.
     """
 
@@ -75,7 +75,13 @@ class Runner:
         elements = Streams(node, weakref.proxy(self), self._account).open(node, context, below)
         every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
         work = self._stream = StreamWork(
-            elements, position, skip=position - begin, cursor=below, window=_STREAM_WINDOW, every=every
+            elements,
+            position,
+            skip=position - begin,
+            cursor=below,
+            window=_STREAM_WINDOW,
+            every=every,
+            errors=self.report.count,
         )
         size = UnitSize(self._options.unit_bytes(_STREAM_WINDOW))
         return Engine(
@@ -94,6 +100,10 @@ class Runner:
         """Where the stream stands at a position that was just delivered; None where there is no stream."""
         return None if self._stream is None else self._stream.cursor_at(position)
 
+    def errors_at(self, position: int) -> int:
+        """How many of the report's rows came before a position that was just delivered."""
+        return self.report.count() if self._stream is None else self._stream.errors_at(position)
+
     def _addressable(
         self,
         node: plan.Node,
@@ -105,8 +115,8 @@ class Runner:
         done: Sequence[tuple[int, int]] = (),
         on_top: bool = False,
     ) -> Engine:
-        report = self.report if self._options.on_error == "replace" and not context.ignoring else None
-        pipeline = Pipeline(node, self._readers, context, report, part)
+        replacing = self._options.on_error == "replace" and not context.ignoring
+        pipeline = Pipeline(node, self._readers, context, part, replacing=replacing)
         threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
         work, available = pipeline.work, pipeline.available
         window = threads if few else 2 * threads
@@ -145,7 +155,7 @@ class Runner:
     def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
         """See `Below`."""
         engine = self._addressable(node, context, position, part, few=few)
-        return self._owned(engine, _Run(engine, position, _each(self._told(engine, position, context))))
+        return self._owned(engine, _Run(engine, position, _each(self._told(engine, position, context), self.report)))
 
     def columns(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Stream:
         """See `Below`."""
@@ -161,11 +171,11 @@ class Runner:
         self._runs.add(workers)
 
     def _told(self, engine: Engine, position: int, context: RunContext) -> Iterator[tuple[int, Unit]]:
-        return stretches(_units(engine), position, partial(self.report.skip, warning=context.warning))
+        return stretches(_units(engine), position, partial(self.report.add, warning=context.warning))
 
     def lost(self, error: Exception, position: int, context: RunContext) -> None:
         """See `Below`."""
-        self.report.skip(skipped_row(error, position, context.epoch), error, context.warning)
+        self.report.add(skipped_row(error, position, context.epoch), error, context.warning)
 
     def hurry(self, patience: float) -> None:
         """Lets all that waits for threads below a stream wait for so long at most. [s]."""
@@ -183,10 +193,10 @@ class Runner:
         return "+".join(self._readers[source].fingerprint() for source in sources)
 
 
-def _each(units: Iterator[tuple[int, Unit]]) -> Iterator[tuple[int, Tree]]:
+def _each(units: Iterator[tuple[int, Unit]], report: ErrorReport) -> Iterator[tuple[int, Tree]]:
     """Elements, each with the position behind it."""
     for position, unit in units:
-        yield from enumerate(unit, position + 1)
+        yield from enumerate(told(unit, report), position + 1)
 
 
 def _chunks(units: Iterator[tuple[int, Unit]]) -> Iterator[tuple[int, Tree]]:
@@ -284,7 +294,10 @@ def _units(engine: Engine) -> Iterator[Unit]:
             yield units.pop(0)
 
 
-def elements_of(engine: Engine, parts: Parts | None, delivered: Delivered | None) -> Iterator[Tree]:
-    """The elements of an engine's units; parts of batches put together. `delivered` is told of each."""
+def elements_of(
+    engine: Engine, parts: Parts | None, delivered: Delivered | None, report: ErrorReport
+) -> Iterator[Tree]:
+    """The elements of an engine's units; parts of batches put together. `delivered` and `report` are told of each."""
     units = _units(engine) if parts is None else parts.whole(_units(engine))
-    return chain.from_iterable(units) if delivered is None else delivered.each(units)
+    each = partial(told, report=report)
+    return chain.from_iterable(map(each, units)) if delivered is None else delivered.each(units, each)
