@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import EllipsisType
 
+    from wellfed.feed.workers import Pools
+
 from wellfed.feed.readers import Readers
 from wellfed.feed.rewrite import leave_errors_out
 from wellfed.feed.sequential_verbs import SequentialVerbs
@@ -178,9 +180,15 @@ class Dataset(Verbs, SequentialVerbs):
         self._epochs.next += 1
         return self.epoch(epoch)
 
-    def epoch(self, number: int) -> DatasetIterator:
-        """An iterator over epoch `number`, from 0; the count of `iter` is left alone."""
-        return DatasetIterator(self._plan(), self._readers, self._context(number), self._options, self._epochs)
+    def epoch(self, number: int, *, pools: Pools | None = None) -> DatasetIterator:
+        """An iterator over epoch `number`, from 0; the count of `iter` is left alone.
+
+        Args:
+          number: Of the epoch.
+          pools: Where processes of `map` wait for the next epoch; None: they end with this one. Who made it ends them.
+        """
+        context = self._context(number)
+        return DatasetIterator(self._plan(), self._readers, context, self._options, self._epochs, pools=pools)
 
     def _nested(self, seed: int, cursor: Any) -> DatasetIterator:
         """An iterator within another data set's: one thread, and seed and epoch of that one's making."""

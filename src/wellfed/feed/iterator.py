@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wellfed.feed.engine import Engine
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Readers
+    from wellfed.feed.workers import Pools
 
 
 INTERRUPT_PATIENCE = 0.05  # How long threads are waited for after Ctrl-C. [s]
@@ -76,7 +77,10 @@ class DatasetIterator(Iterator[Tree]):
         context: RunContext,
         options: FeedOptions,
         counter: EpochCounter,
+        *,
+        pools: Pools | None = None,
     ) -> None:
+        self._pools = pools
         self._node, self._readers, self._context, self._options = node, readers, context, options
         self._counter = counter
         self._position = self._from = 0
@@ -122,7 +126,7 @@ class DatasetIterator(Iterator[Tree]):
         if self._closed:
             return iter(())
         self._began, self._from = perf_counter(), self._position
-        self._runner = Runner(self._readers.open(), self._options, self.account)
+        self._runner = Runner(self._readers.open(), self._options, self.account, self._pools)
         position, ahead = (self._position, []) if self._delivered is None else self._delivered.place()
         self._engine = self._runner.start(self._node, self._context, position, self._cursor, ahead)
         weakref.finalize(self, self._engine.collected)

@@ -18,7 +18,7 @@ from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
 from wellfed.feed.unit import Failure, Unit, moved
-from wellfed.feed.workers import Workers
+from wellfed.feed.workers import Pools, Workers
 from wellfed.io import give_up_when
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ class Pipeline:
         part: Part | None = None,
         *,
         replacing: bool = False,
+        pools: Pools | None = None,
     ) -> None:
+        self._pools = pools
         self._context, self._replacing, self._part = context, replacing, part or Part()
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
@@ -164,7 +166,8 @@ class Pipeline:
     def _workers_of(self, node: plan.Node) -> Workers | None:
         if not isinstance(node, plan.Map) or not node.processes:
             return None
-        self._workers.append(Workers(node.function, node.processes))
+        make = Workers if self._pools is None else self._pools.take
+        self._workers.append(make(node.function, node.processes))
         return self._workers[-1]
 
     @property
@@ -179,10 +182,16 @@ class Pipeline:
         return lambda: (pipeline := itself()) is None or pipeline._cancelled
 
     def cancel(self) -> None:
-        """Gives up units that are being made, at the next call of a user's function, and ends processes."""
+        """Gives up units that are being made, at the next call of a user's function, and ends processes.
+
+        Those that do nothing go back to who lent them.
+        """
         self._cancelled = True
         for workers in self._workers:
-            workers.stop()
+            if self._pools is None:
+                workers.stop()
+            else:
+                self._pools.give_back(workers)
 
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""

@@ -24,6 +24,7 @@ from wellfed.feed.streams import Streams
 from wellfed.feed.tree import Tree
 from wellfed.feed.tuning import Pace, ReadAhead, ThreadCount
 from wellfed.feed.usable import usable_cores
+from wellfed.feed.workers import Pools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,10 +48,19 @@ class Runner:
 
     Attributes:
       report: The rows that were replaced or left out, as far as a stream, or else the consumer, has come.
+      pools: Where a stream's processes wait for its next turn.
       parts: What puts batches together whose parts the engine makes; None where it makes whole ones.
     """
 
-    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions, account: Account) -> None:
+    def __init__(
+        self,
+        readers: Mapping[plan.Source, Reader],
+        options: FeedOptions,
+        account: Account,
+        pools: Pools | None = None,
+    ) -> None:
+        self._lent = pools
+        self.pools = Pools()  # For streams, whose processes end with the run: `_Runs` stops them.
         self._readers, self._options, self._account = readers, options, account
         self.report = ErrorReport(options.max_errors)
         self.parts: Parts | None = None
@@ -116,7 +126,7 @@ class Runner:
         on_top: bool = False,
     ) -> Engine:
         replacing = self._options.on_error == "replace" and not context.ignoring
-        pipeline = Pipeline(node, self._readers, context, part, replacing=replacing)
+        pipeline = Pipeline(node, self._readers, context, part, replacing=replacing, pools=self._lent)
         threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
         work, available = pipeline.work, pipeline.available
         window = threads if few else 2 * threads

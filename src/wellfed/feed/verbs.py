@@ -243,8 +243,9 @@ class Verbs(ElementVerbs):
           rng: Call it with a `numpy.random.Generator` besides. Its numbers depend on seed, verb, epoch and position
             only; the seed is the first that a `shuffle` of this data set gives, or drawn once where none does.
           processes: Call it in so many processes, for heavy Python that threads would only take turns at. They start
-            with the first element of an iteration and end with it. The function must pickle; what it takes and gives
-            is copied between processes, arrays through shared memory. What comes out is the same.
+            with the first element of an iteration and end with it, or with the loader that iterates. The function must
+            pickle; what it takes and gives is copied between processes, arrays through shared memory. What comes out is
+            the same.
 
         Raises:
           PlanError: `function` is none; or it does not pickle, or works on columns, where `processes` are given.
