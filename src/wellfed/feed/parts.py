@@ -21,6 +21,7 @@ from wellfed.feed import plan
 from wellfed.feed.engine import UnitSize
 from wellfed.feed.order import Positions
 from wellfed.feed.pipeline import Through
+from wellfed.feed.stages import STAGES
 from wellfed.feed.tree import map_trees, stack
 from wellfed.feed.unit import Unit, sources_of
 
@@ -102,7 +103,7 @@ class Parts:
     def __init__(self, pipeline: Pipeline, batch: Through) -> None:
         self._pipeline, self._batch, self._rows = pipeline, batch, batch.source
         node = batch.node
-        assert isinstance(node, plan.Batch)
+        assert isinstance(node, plan.Batches)
         self.size, self._drop = node.batch_size, node.drop_remainder
         self._end = -1
         self._lock = threading.Lock()
@@ -170,9 +171,11 @@ class Parts:
         array = None if memory is None else memory.array
         columns = map_trees(lambda pieces: _joined(pieces, array), [part.as_columns() for part in parts])
         rows = np.concatenate([part.rows for part in parts])
-        unit = Unit(columns, None, rows, sources_of(parts), np.array([0, len(rows)], np.int64), start=batch)
-        unit.replaced = tuple(replace(row, at=0) for part in parts for row in part.replaced)
-        return unit
+        unit = Unit(columns, None, rows, sources_of(parts))
+        positions = Positions(range(batch, batch + 1), self._pipeline.epoch)
+        made = STAGES[type(self._batch.node)](self._batch.node, unit, positions, self._batch.context)
+        made.start, made.replaced = batch, tuple(replace(row, at=0) for part in parts for row in part.replaced)
+        return made
 
 
 def _with_memory(rows: Operator, positions: Positions, memory: _Memory, first: int) -> Unit:
@@ -203,7 +206,7 @@ def last_batch(pipeline: Pipeline) -> Through | None:
     top = pipeline.top
     while isinstance(top, Through) and isinstance(top.node, plan.Prefetch):
         top = top.source
-    if not isinstance(top, Through) or not isinstance(top.node, plan.Batch):
+    if not isinstance(top, Through) or not isinstance(top.node, plan.Batches):
         return None
     maps = any(isinstance(step, plan.Map) for step in plan.walk(top.node.source))
     return top if maps and not plan.has_batches(top.node.source) else None
