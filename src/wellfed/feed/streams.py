@@ -322,12 +322,14 @@ def _batch(node: plan.Batches, source: Input, context: RunContext, number: int) 
 def _enumerate(node: plan.Enumerate, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
     source.resumes()
-    return ((np.int64(at), element) for at, element in enumerate(source, node.start + source.taken))
+    source.passes()
+    return ((np.int64(node.start + source.taken - 1), element) for element in source)
 
 
 def _same(node: plan.Node, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del node, context, number
     source.resumes()
+    source.passes()
     return source
 
 
