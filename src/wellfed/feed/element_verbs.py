@@ -45,7 +45,7 @@ class ElementVerbs(ABC):
             which what older records lack is filled.
 
         Raises:
-          ValueError: The features cannot be compiled, or one is a SparseFeature.
+          ValueError: The features cannot be compiled.
           ExampleError: At iteration: a record does not fit them; names the file and the record.
 
         Differs from tf.io.parse_example:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.datasets import is_dataset, open_dataset
 from wellfed.errors import DatasetError, PlanError
 from wellfed.example import infer_spec, scan_features
@@ -37,8 +37,8 @@ def from_arrays(columns: Tree) -> Dataset:
     """A data set whose elements are the rows of columns in memory. Addressable.
 
     Args:
-      columns: An array, `Bytes` or `Ragged`, or a mapping or tuple of such, all of one length. Lists become arrays.
-        Kept, not copied, so do not change them while they are read; what is delivered are copies.
+      columns: An array, `Bytes`, `Ragged` or `Sparse`, or a mapping or tuple of such, all of one length. Lists
+        become arrays. Kept, not copied, so do not change them while they are read; what is delivered are copies.
 
     Raises:
       PlanError: There is no column, or their lengths differ.
@@ -57,7 +57,7 @@ def from_arrays(columns: Tree) -> Dataset:
 
 
 def _as_column(column: object) -> object:
-    if isinstance(column, (Bytes, Ragged)):
+    if isinstance(column, (Bytes, Ragged, Sparse)):
         return column
     array = np.asarray(column)
     if not array.ndim:

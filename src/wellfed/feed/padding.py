@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.ragged import ragged_of
@@ -53,7 +53,7 @@ def _under(tree: Tree, name: Any, path: str) -> Tree:
 def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, path: str) -> Any:
     if isinstance(column, Ragged):
         return column.to_padded(value, None if shape is None else list(shape))
-    if isinstance(column, Bytes):
+    if isinstance(column, (Bytes, Sparse)):
         return column
     rows = [np.asarray(row) for row in column]
     rank = max((row.ndim for row in rows), default=column.ndim - 1)
@@ -105,6 +105,8 @@ def ragged(batch: Tree, known: Collection[str], path: str = "") -> Tree:
 def _ragged_column(column: Any) -> Any:
     if isinstance(column, Ragged):
         return Ragged(column.values, column.row_splits)  # Also where a plain batch would pad it.
+    if isinstance(column, Sparse):
+        return column
     if isinstance(column, np.ndarray) and column.dtype.hasobject and np.ndim(column[0]):
         return ragged_of(list(column))
     if len(column.shape) == 1:

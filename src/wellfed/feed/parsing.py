@@ -21,7 +21,6 @@ from wellfed.example import (
     RaggedFeature,
     RawFeature,
     SequenceFeatures,
-    SparseFeature,
     VarLenFeature,
     VersionedFeatures,
     compile_features,
@@ -88,14 +87,9 @@ def _unpadded(features: Mapping[str, FeatureSpec]) -> dict[str, FeatureSpec]:
     """The features with each that would be padded to the longest row of the unit as rows of any length.
 
     Raises:
-      ValueError: They cannot be compiled, or one is none that a feed can hold.
+      ValueError: They cannot be compiled.
     """
     compile_features(features)
-    if sparse := [name for name, feature in features.items() if isinstance(feature, SparseFeature)]:
-        raise ValueError(
-            f'feature "{sparse[0]}": a feed has no sparse columns; read indices and values as a VarLenFeature each, or '
-            "parse_example batches in a map"
-        )
     return {**features, **{name: VarLenFeature(feature.dtype) for name, feature in _padded(features).items()}}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.feed.padding import finished
 from wellfed.feed.ragged import owned
 from wellfed.feed.tree import Tree, concat_rows, length_of, map_tree, map_trees, nbytes_of, rows_of
@@ -73,7 +73,7 @@ class Regrouped(Iterator[Tree]):
 
 
 def _column(leaf: Any) -> Any:
-    return leaf if isinstance(leaf, (Bytes, Ragged)) else np.asarray(leaf)
+    return leaf if isinstance(leaf, (Bytes, Ragged, Sparse)) else np.asarray(leaf)
 
 
 def _joined(parts: list[Tree]) -> Tree:

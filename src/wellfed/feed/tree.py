@@ -3,8 +3,8 @@
     {"image": array (B, 28, 28), "label": array (B,)}     rows of mappings
     (Bytes (B,), {"x": Ragged (B, None)})                 rows of tuples that hold mappings
 
-A leaf is an `np.ndarray`, a `Bytes` or a `Ragged`. Rows that do not stack are an array of objects until they are
-batched.
+A leaf is an `np.ndarray`, a `Bytes`, a `Ragged` or a `Sparse`. Rows that do not stack are an array of objects until
+they are batched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged, concat_columns
+from wellfed.columns import Bytes, Ragged, Sparse, concat_columns
 from wellfed.errors import PlanError
 from wellfed.feed.ragged import Steps, ragged_of
 
@@ -84,8 +84,10 @@ def _nbytes(column: Any) -> int:
         return int(column.sizes.sum()) + 16 * len(column)
     if isinstance(column, Ragged):
         return _nbytes(column.values) + int(column.row_splits.nbytes)
+    if isinstance(column, Sparse):
+        return _nbytes(column.values) + int(column.indices.nbytes)
     if column.dtype.hasobject:
-        return sum(int(np.asarray(row).nbytes) for row in column)
+        return sum(map(_nbytes_of_leaf, column))
     return int(column.nbytes)
 
 
@@ -95,7 +97,7 @@ def nbytes_of_element(element: Tree) -> int:
 
 
 def _nbytes_of_leaf(leaf: Any) -> int:
-    if isinstance(leaf, (Bytes, Ragged)):
+    if isinstance(leaf, (Bytes, Ragged, Sparse)):
         return _nbytes(leaf)
     return len(leaf) if isinstance(leaf, (bytes, str)) else int(np.asarray(leaf).nbytes)
 
@@ -114,7 +116,7 @@ def _stack(elements: Sequence[Tree], path: str) -> Tree:
         return type(first)(*columns) if hasattr(first, "_fields") else tuple(columns)
     if isinstance(first, (bytes, str, memoryview)):
         return Bytes.from_list([e.encode() if isinstance(e, str) else bytes(e) for e in elements])
-    if isinstance(first, (Bytes, Ragged)):
+    if isinstance(first, (Bytes, Ragged, Sparse)):
         return _stack_columns(elements)
     arrays = [np.asarray(element) for element in elements]
     if any(a.shape != arrays[0].shape or a.dtype != arrays[0].dtype for a in arrays):
@@ -126,6 +128,8 @@ def _stack_columns(rows: Sequence[Any]) -> Any:
     """Rows that are columns themselves: strings of one shape, or rows of any length."""
     if isinstance(rows[0], Ragged):
         return ragged_of(rows)
+    if all(isinstance(row, Sparse) and row.dense_shape == rows[0].dense_shape for row in rows):
+        return Sparse.stack(rows)
     if all(isinstance(row, Bytes) and row.shape == rows[0].shape for row in rows):
         return Bytes.concat([row.reshape(1, *row.shape) for row in rows])
     return _objects(rows)
@@ -147,6 +151,8 @@ def concat_rows(columns: Sequence[Any]) -> Any:
     if len(arrays) == len(columns) and any(array.shape[1:] != arrays[0].shape[1:] for array in arrays):
         return _objects(row for column in columns for row in column)
     if arrays and len(arrays) < len(columns):
+        return _objects(row for column in columns for row in column)
+    if len({column.dense_shape[1:] for column in columns if isinstance(column, Sparse)}) > 1:
         return _objects(row for column in columns for row in column)
     return concat_columns(columns)
 
@@ -181,6 +187,8 @@ def dense(tree: Tree) -> Tree:
 def _shown(row: Any) -> str:
     if isinstance(row, (Bytes, bytes)):
         return f"strings {getattr(row, 'shape', ())}"
+    if isinstance(row, Sparse):
+        return f"sparse {row.dense_shape}"
     array = np.asarray(row)
     return f"{array.dtype} {array.shape}"
 
