@@ -33,6 +33,7 @@ VERBS = {
     "interleave": lambda d: d.interleave(lambda x: numbers(int(np.asarray(x).sum()) % 5).filter(even), 3, 2),
     "shuffled inner": lambda d: d.interleave(lambda x: numbers(int(np.asarray(x).sum()) % 5).shuffle(), 2, 1),
     "unbatch": lambda d: d.batch(3).unbatch(),
+    "rebatch": lambda d: d.batch(3).rebatch([2, 1, 4]).unbatch(),
     "scan": lambda d: d.scan(np.int64(0), lambda s, x: (s + np.asarray(x).sum(), s)),
     "unique": lambda d: d.unique(),
     "cache": lambda d: d.cache(),

@@ -72,7 +72,7 @@ def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, pat
     return out
 
 
-def finished(node: plan.Batches, columns: Tree) -> Tree:
+def finished(node: plan.Batches | plan.Rebatch, columns: Tree) -> Tree:
     """The columns of one batch as its node wants them."""
     if isinstance(node, plan.PaddedBatch):
         return pad(columns, node.padded_shapes, node.padding_values)

@@ -10,8 +10,8 @@
 
     Generator                                          elements of a Python iterable, forward only
       Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
-      Unbatch | Scan | Unique | Cache | Window         what came before decides
-      | BufferShuffle | Bucket | IgnoreErrors
+      Unbatch | Rebatch | Scan | Unique | Cache        what came before decides
+      | Window | BufferShuffle | Bucket | IgnoreErrors
       SampleFromDatasets | ChooseFromDatasets          several sources: one drawn, or named, at a time
 
 The first group is *addressable*: any element can be made at any time. The second is not: its elements are made one
@@ -40,6 +40,7 @@ from wellfed.feed.sequential_nodes import (
     Generator,
     IgnoreErrors,
     Interleave,
+    Rebatch,
     Scan,
     TakeWhile,
     Unbatch,
@@ -77,6 +78,7 @@ __all__ = [
     "Prefetch",
     "RaggedBatch",
     "Range",
+    "Rebatch",
     "Records",
     "Repeat",
     "RowIds",
@@ -316,6 +318,7 @@ Sequential = (
     | TakeWhile
     | Interleave
     | Unbatch
+    | Rebatch
     | Scan
     | Unique
     | Cache
@@ -359,7 +362,7 @@ def makes_batches(node: Node) -> bool:
     """Whether elements of the plan are batches."""
     batched = False
     for step in walk(node):
-        if isinstance(step, (*get_args(Batches), Bucket, Window)):
+        if isinstance(step, (*get_args(Batches), Bucket, Window, Rebatch)):
             batched = True
         elif isinstance(step, (Unbatch, Interleave)):
             batched = False

@@ -65,6 +65,19 @@ class Unbatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Rebatch:
+    """The rows of each element in batches whose sizes go round in a circle; the last one may be smaller."""
+
+    source: Node
+    batch_sizes: tuple[int, ...]
+    drop_remainder: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.batch_sizes or min(self.batch_sizes) < 1:
+            raise PlanError("rebatch", f"every size must be at least 1 row, got {list(self.batch_sizes)}")
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """Elements made with a state: `function(state, element)` gives the next state and an element."""
 

@@ -280,7 +280,7 @@ def _of_padded_batch(node: plan.PaddedBatch | plan.Bucket, spec: Tree) -> Tree |
     return map_tree(leaf, spec)
 
 
-def _of_unbatch(node: plan.Unbatch, spec: Tree) -> Tree | None:
+def _of_unbatch(node: plan.Unbatch | plan.Rebatch, spec: Tree) -> Tree | None:
     del node
 
     def leaf(batch: TensorSpec) -> TensorSpec:
@@ -289,6 +289,11 @@ def _of_unbatch(node: plan.Unbatch, spec: Tree) -> Tree | None:
         return replace(batch, shape=batch.shape[1:])
 
     return map_tree(leaf, spec)
+
+
+def _of_rebatch(node: plan.Rebatch, spec: Tree) -> Tree | None:
+    size = node.batch_sizes[0] if node.drop_remainder and len(set(node.batch_sizes)) == 1 else None
+    return map_tree(lambda leaf: batched(leaf, size), _of_unbatch(node, spec))
 
 
 def _nothing(node: plan.Node) -> None:
@@ -328,6 +333,7 @@ _CHANGES: dict[type, Callable[[Any, Any], Tree | None]] = {
     plan.RaggedBatch: _of_ragged_batch,
     plan.Bucket: _of_padded_batch,
     plan.Unbatch: _of_unbatch,
+    plan.Rebatch: _of_rebatch,
     plan.Enumerate: _numbered,
     plan.RowIds: _located,
 }

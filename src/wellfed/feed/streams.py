@@ -96,7 +96,7 @@ class Streams:
             return self._repeat(node, context, cursor)
         if isinstance(node, plan.Many):
             return self._many(node, context, cursor)
-        if isinstance(node, plan.Batches) and (columns := self._columns(node.source, context)) is not None:
+        if isinstance(node, plan.Batches | plan.Rebatch) and (columns := self._columns(node, context)) is not None:
             return Regrouped(node, columns, cursor)
         return self._stage(node, context, cursor, few)
 
@@ -123,12 +123,14 @@ class Streams:
         del number
         return cached(node, source, context, self._below.files)
 
-    def _columns(self, node: plan.Node, context: RunContext) -> Callable[[Cursor], Stream] | None:
-        """Opens the node's elements as columns of many rows, where they are made so."""
-        if isinstance(node, plan.Prefetch):
-            return self._columns(node.source, context)
-        if isinstance(node, plan.Unbatch):
-            return lambda cursor: self.open(node.source, context, cursor)
+    def _columns(self, over: plan.Batches | plan.Rebatch, context: RunContext) -> Callable[[Cursor], Stream] | None:
+        """Opens the rows that a node makes batches of as columns of many rows, where they are made so."""
+        node: plan.Node = over if isinstance(over, plan.Rebatch) else over.source
+        while isinstance(node, plan.Prefetch):
+            node = node.source
+        if isinstance(node, plan.Unbatch) or node is over:
+            (batches,) = plan.below(node)
+            return lambda cursor: self.open(batches, context, cursor)
         if not isinstance(node, plan.IgnoreErrors) or not plan.is_addressable(node.source):
             return None
         if plan.has_batches(node.source):
