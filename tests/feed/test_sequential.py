@@ -230,7 +230,7 @@ def test_a_generator_that_raises_names_itself_after_what_it_yielded():
         raise ValueError("pipe closed")
 
     got = []
-    with pytest.raises(ValueError, match="pipe closed"):
+    with pytest.raises(StageError, match=r"broken at .* failed at row 1: ValueError: pipe closed"):
         got.extend(int(x) for x in from_generator(broken))
 
     assert got == [1]

@@ -95,6 +95,9 @@ class ElementVerbs(ABC):
         """Mappings with these names only, in this order. Addressable.
 
         Raises:
-          PlanError: At iteration: an element has no such name.
+          PlanError: There is no name. At iteration: an element has no such name.
         """
+        if not names or not all(isinstance(name, str) for name in names):
+            shown = ", ".join(map(repr, names)) or "none"
+            raise PlanError("select_columns", f'names are due, such as select_columns("x", "y"); got {shown}')
         return self.map(SelectColumns(names))

@@ -37,7 +37,13 @@ def pad(batch: Tree, shapes: Tree, values: Tree, path: str = "") -> Tree:
             pad(branch, _under(shapes, n, path), _under(values, n, path), f"{path}.{n}")
             for n, branch in enumerate(batch)
         )
-    return _pad_column(batch, shapes, values, path.removeprefix(".") or "the element")
+    where = path.removeprefix(".") or "the element"
+    try:
+        return _pad_column(batch, shapes, values, where)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, PlanError):
+            raise
+        raise PlanError("padded_batch", f"{where}: its padded_shapes or padding_values do not fit: {error}") from error
 
 
 def _under(tree: Tree, name: Any, path: str) -> Tree:
@@ -52,7 +58,9 @@ def _under(tree: Tree, name: Any, path: str) -> Tree:
 
 def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, path: str) -> Any:
     if isinstance(column, Ragged):
-        return column.to_padded(value, None if shape is None else list(shape))
+        due = None if shape is None else list(shape)
+        _check_lengths(column, due or [], path)
+        return column.to_padded(value, due)
     if isinstance(column, (Bytes, Sparse)):
         return column
     rows = [np.asarray(row) for row in column]
@@ -70,6 +78,17 @@ def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, pat
             raise PlanError("padded_batch", f"{path}: a row of shape {row.shape} is longer than {tuple(sizes)}")
         out[(number, *(slice(0, size) for size in row.shape))] = row
     return out
+
+
+def _check_lengths(column: Any, shape: Sequence[int | None], path: str) -> None:
+    """Refuses rows that `to_padded` would cut."""
+    for most in shape:
+        if not isinstance(column, Ragged):
+            return
+        longest = int(column.lengths.max(initial=0))
+        if most is not None and longest > most:
+            raise PlanError("padded_batch", f"{path}: a row of {longest} values is longer than {most}")
+        column = column.values
 
 
 def finished(node: plan.Batches | plan.Rebatch, columns: Tree) -> Tree:

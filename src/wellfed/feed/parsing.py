@@ -119,6 +119,11 @@ def parse_records(node: plan.Node, features: Features) -> plan.Node:
 
     Parsing before `batch` is the same as after it, and the reader does it.
     """
+    if not isinstance(features, (Mapping, SequenceFeatures, VersionedFeatures)):
+        due = 'a mapping such as {"x": FixedLenFeature([], np.int64)}, SequenceFeatures or VersionedFeatures is due'
+        raise PlanError("parse", f"{due}, got {features!r}")
+    if isinstance(features, Mapping):
+        compile_features(features)  # What cannot be compiled is told now.
     if isinstance(node, plan.Batch):
         return replace(node, source=parse_records(node.source, features))
     reader = _at_the_reader(node, features) if isinstance(features, Mapping) and not _special(features) else None

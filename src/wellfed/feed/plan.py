@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from wellfed.errors import PlanError
 from wellfed.feed.batch_nodes import Batch, Batches, PaddedBatch, RaggedBatch
+from wellfed.feed.checks import check_whole
 from wellfed.feed.choice_nodes import Part, Sample, Select
 from wellfed.feed.many_nodes import ChooseFromDatasets, Concatenate, Mix, SampleFromDatasets, Zip
 from wellfed.feed.sequential_nodes import (
@@ -182,8 +183,8 @@ class Shuffle:
     window: int = 1
 
     def __post_init__(self) -> None:
-        if self.block is not None and self.block < 1:
-            raise PlanError("shuffle", f"block must be at least 1 element, got {self.block}")
+        check_whole(self, "shuffle", "seed", optional=True)
+        check_whole(self, "shuffle", "block", 1, "element", optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +206,8 @@ class Shard:
     def __post_init__(self) -> None:
         if (self.num_shards is None) != (self.index is None):
             raise PlanError("shard", "num_shards and index go together: give both or neither")
-        if self.num_shards is not None and self.num_shards < 1:
-            raise PlanError("shard", f"num_shards must be at least 1, got {self.num_shards}")
+        check_whole(self, "shard", "num_shards", 1, optional=True)
+        check_whole(self, "shard", "index", optional=True)
         if self.index is not None and not 0 <= self.index < (self.num_shards or 0):
             raise PlanError("shard", f"index must be in [0, {self.num_shards}), got {self.index}")
         if self.even not in (None, "drop", "pad"):
@@ -221,8 +222,7 @@ class Take:
     count: int
 
     def __post_init__(self) -> None:
-        if self.count < 0:
-            raise PlanError("take", f"count must be at least 0 elements, got {self.count}")
+        check_whole(self, "take", "count", 0, "elements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +233,7 @@ class Skip:
     count: int
 
     def __post_init__(self) -> None:
-        if self.count < 0:
-            raise PlanError("skip", f"count must be at least 0 elements, got {self.count}")
+        check_whole(self, "skip", "count", 0, "elements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +244,7 @@ class Repeat:
     count: int | None = None
 
     def __post_init__(self) -> None:
-        if self.count is not None and self.count < 0:
-            raise PlanError("repeat", f"count must be at least 0 times, or None for ever; got {self.count}")
+        check_whole(self, "repeat", "count", 0, "times, or None for ever", optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +272,7 @@ class Prefetch:
     buffer_size: int | None = None
 
     def __post_init__(self) -> None:
-        if self.buffer_size is not None and self.buffer_size < 0:
-            raise PlanError("prefetch", f"buffer_size must be at least 0 elements, got {self.buffer_size}")
+        check_whole(self, "prefetch", "buffer_size", 0, "elements", optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +281,9 @@ class Enumerate:
 
     source: Node
     start: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole(self, "enumerate", "start")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.feed import plan
 from wellfed.feed.padding import finished
 from wellfed.feed.ragged import owned
-from wellfed.feed.tree import Tree, concat_rows, length_of, map_tree, map_trees, nbytes_of, rows_of
+from wellfed.feed.tree import Tree, concat_rows, map_tree, map_trees, nbytes_of, rows_in, rows_of
 from wellfed.feed.unit import SMALL_BATCH
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Regrouped(Iterator[Tree]):
             except StopIteration:
                 return False
             self._chunk = map_tree(_column, chunk)
-            self._begin, self._length = begin, length_of(self._chunk)
+            self._begin, self._length = begin, rows_in(self._chunk, plan.name_of(self._node))
             self._at = min(self._drop, self._length)
             self._drop -= self._at
             if self._at < self._length:

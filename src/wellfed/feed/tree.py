@@ -19,6 +19,8 @@ from wellfed.errors import PlanError
 from wellfed.feed.ragged import Steps, ragged_of
 
 Tree = Any
+_STRINGS = (bytes, str, memoryview)
+_NONE = "an element is None: does a function lack its return? filter(lambda e: e is not None) leaves such out"
 
 
 def is_leaf(tree: Tree) -> bool:
@@ -62,6 +64,24 @@ def leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
 def length_of(tree: Tree) -> int:
     """How many rows the columns of `tree` have."""
     return len(next(leaves(tree))[1])
+
+
+def rows_in(tree: Tree, verb: str) -> int:
+    """How many rows the columns of an element have.
+
+    Raises:
+      PlanError: It has single values, or columns of different length.
+    """
+    found: dict[str, int] = {}
+    for path, column in leaves(tree):
+        try:
+            found[path] = len(column)
+        except TypeError:
+            what = f"{path or 'the element'} is a single value, and has no rows: batch() before it makes some"
+            raise PlanError(verb, what) from None
+    if len(set(found.values())) > 1:
+        raise PlanError(verb, f"an element has columns of different length: {found}")
+    return next(iter(found.values()))
 
 
 def row_of(tree: Tree, index: int) -> Tree:
@@ -114,7 +134,7 @@ def _stack(elements: Sequence[Tree], path: str) -> Tree:
     if isinstance(first, tuple):
         columns = [_stack([_branch(e, n, path) for e in elements], f"{path}.{n}") for n in range(len(first))]
         return type(first)(*columns) if hasattr(first, "_fields") else tuple(columns)
-    if isinstance(first, (bytes, str, memoryview)):
+    if all(isinstance(element, _STRINGS) for element in elements):
         return Bytes.from_list([e.encode() if isinstance(e, str) else bytes(e) for e in elements])
     if isinstance(first, (Bytes, Ragged, Sparse)):
         return _stack_columns(elements)
@@ -163,7 +183,10 @@ def _branch(element: Tree, name: Any, path: str) -> Tree:
     except (KeyError, IndexError, TypeError):
         found = sorted(element) if isinstance(element, Mapping) else type(element).__name__
         where = path.removeprefix(".") or "the element"
-        raise PlanError("map", f"{where}: every element needs {name!r} as the first has; found {found}") from None
+        rows = element if isinstance(element, np.ndarray) and element.dtype.hasobject else [element]
+        if any(row is None for row in rows):
+            raise PlanError("batch", f"{where}: {_NONE}") from None
+        raise PlanError("batch", f"{where}: every element needs {name!r} as the first has; found {found}") from None
 
 
 def dense(tree: Tree) -> Tree:
@@ -174,6 +197,7 @@ def dense(tree: Tree) -> Tree:
     """
     for path, column in leaves(tree):
         if isinstance(column, np.ndarray) and column.dtype.hasobject:
+            _check_objects(path or "the element", column)
             found = sorted({_shown(row) for row in column})
             if len(found) > 1:
                 raise PlanError(
@@ -182,6 +206,17 @@ def dense(tree: Tree) -> Tree:
                     f"{', ...' if len(found) > 4 else ''}. Make them alike with map(), such as wf.image.Resize",
                 )
     return map_tree(_stacked, tree)
+
+
+def _check_objects(path: str, column: Any) -> None:
+    for row in column:
+        if row is None:
+            raise PlanError("batch", f"{path}: {_NONE}")
+        if not isinstance(row, (np.ndarray, np.generic, Bytes, Ragged, Sparse, bytes, str, int, float, complex)):
+            kind = type(row).__name__
+            raise PlanError(
+                "batch", f"{path}: numbers, strings, arrays, or mappings and tuples of such make columns; got {kind}"
+            )
 
 
 def _shown(row: Any) -> str:
