@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import wellfed as wf
-from wellfed.errors import PlanError, StageError, StateError
+from wellfed.errors import ExampleError, PlanError, StageError, StateError
 from wellfed.feed import from_generator
 from wellfed.feed import range as numbers
 
@@ -31,6 +31,10 @@ FEATURES = {"x": wf.FixedLenFeature([], np.int64)}
         (X.enumerate, "enumerate: start"),
         (X.window, "window: size"),
         (lambda n: X.interleave(bool, n), "interleave: cycle_length"),
+        (lambda n: X.sample(np.ones(20), n), "sample: count"),
+        (lambda n: X.sample(np.ones(20), seed=n), "sample: seed"),
+        (lambda n: wf.sample_from_datasets([X, X], seed=n), "sample_from_datasets: seed"),
+        (X.epoch, "epoch: epoch"),
         (lambda n: X.split(0.5, seed=n), "shuffle: seed"),
     ],
 )
@@ -95,6 +99,24 @@ def test_a_state_that_is_no_mapping_is_refused():
 def test_columns_are_selected_by_names(names):
     with pytest.raises(PlanError, match=r'names are due, such as select_columns\("x", "y"\); got'):
         X.select_columns(*names)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: wf.sample_from_datasets([X, 3]),
+        lambda: wf.choose_from_datasets([X, 3], numbers(2)),
+        lambda: wf.choose_from_datasets([X, X], 3),
+    ],
+)
+def test_data_sets_are_due(make):
+    with pytest.raises(PlanError, match=r"(sample|choose)_from_datasets: a data set is due, got int"):
+        make()
+
+
+def test_a_transform_names_the_column_that_is_not_there():
+    with pytest.raises(ExampleError, match=r'feature "image": there is no such column; there are \[\'x\'\]'):
+        list(iter(X.map(wf.image.Decode("image"))))
 
 
 # --- Functions -----------------------------------------------------------------------------------
@@ -197,6 +219,11 @@ def test_a_generator_gives_an_iterable():
 def test_single_values_have_no_rows(verb):
     with pytest.raises(PlanError, match=r"batch: .*is a single value, and has no rows: batch\(\) before it"):
         list(iter(verb(X)))
+
+
+def test_a_string_has_no_rows():
+    with pytest.raises(PlanError, match="unbatch: the element is a single value, and has no rows"):
+        list(iter(from_generator(lambda: ["text"]).unbatch()))
 
 
 @pytest.mark.parametrize("verb", [lambda d: d.unbatch(), lambda d: d.rebatch(2)])

@@ -322,7 +322,7 @@ def choose_from_datasets(
       >>> [int(n) for n in choose_from_datasets([range(3), range(10, 13)], choices)]
       [0, 10, 1, 11, 2, 12]
     """
-    _several("choose_from_datasets", datasets)
+    _several("choose_from_datasets", [*datasets, choice_dataset] if datasets else [])
 
     def make(sources: tuple[plan.Node, ...]) -> plan.Node:
         return plan.ChooseFromDatasets(sources, stop_on_empty_dataset)
@@ -333,6 +333,9 @@ def choose_from_datasets(
 def _several(verb: str, datasets: Sequence[Dataset]) -> Sequence[Dataset]:
     if not datasets:
         raise PlanError(verb, "at least one data set is due, got none")
+    for dataset in datasets:
+        if not isinstance(dataset, Dataset):
+            raise PlanError(verb, f"a data set is due, got {type(dataset).__name__}")
     return datasets
 
 

@@ -74,11 +74,10 @@ def rows_in(tree: Tree, verb: str) -> int:
     """
     found: dict[str, int] = {}
     for path, column in leaves(tree):
-        try:
-            found[path] = len(column)
-        except TypeError:
+        if isinstance(column, _STRINGS) or not hasattr(column, "__len__") or getattr(column, "ndim", 1) == 0:
             what = f"{path or 'the element'} is a single value, and has no rows: batch() before it makes some"
-            raise PlanError(verb, what) from None
+            raise PlanError(verb, what)
+        found[path] = len(column)
     if len(set(found.values())) > 1:
         raise PlanError(verb, f"an element has columns of different length: {found}")
     return next(iter(found.values()))
@@ -220,7 +219,7 @@ def _check_objects(path: str, column: Any) -> None:
 
 
 def _shown(row: Any) -> str:
-    if isinstance(row, (Bytes, bytes)):
+    if isinstance(row, (Bytes, bytes, str)):
         return f"strings {getattr(row, 'shape', ())}"
     if isinstance(row, Sparse):
         return f"sparse {row.dense_shape}"
