@@ -235,6 +235,11 @@ def odd_ones(x):
     return x
 
 
+def test_a_shuffle_over_rows_by_number_has_no_buffer_to_make_again():
+    assert rows_made_on_resume(lambda d: d.shuffle(20_000, seed=0), 1) < AHEAD
+    assert rows_made_on_resume(lambda d: d.shuffle(20_000, seed=0), 1500) < AHEAD
+
+
 @given(st.integers(0, 300), st.integers(1, 20), st.integers(0, 5))
 def test_what_lies_in_the_slots_of_a_reservoir_is_found_by_looking_back(count, size, seed):
     slots = list(range(size))
