@@ -8,7 +8,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import traceback
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import heavy
 import numpy as np
 import pytest
 from feed_model import plain
+from leftovers import child_that_drops, feed_threads, workers
 
 import wellfed as wf
 from wellfed.adapters.loader import Loader
@@ -29,14 +29,10 @@ def numbers(length):
     return wf.from_arrays(np.arange(length))
 
 
-def workers():
-    return [p for p in multiprocessing.active_children() if p.name.startswith("wellfed-worker")]
-
-
 def check_nothing_is_left():
     gc.collect()
     assert workers() == []
-    assert [t for t in threading.enumerate() if t.name.startswith("wellfed-feed")] == []
+    assert feed_threads() == []
 
 
 @pytest.mark.parametrize("processes", [1, 3])
@@ -198,21 +194,11 @@ def test_a_collected_iterator_ends_its_processes_in_the_middle_of_a_call():
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # That is the point.
 def test_a_child_that_drops_its_parents_iterator_leaves_the_parents_processes_alone():
-    iterator = iter(numbers(200).map(heavy.double, processes=2).with_options(threads=2))
-    next(iterator)
-    child = os.fork()
-    if child == 0:
-        try:
-            iterator.close()
-            del iterator
-            gc.collect()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
+    held = [iter(numbers(200).map(heavy.double, processes=2).with_options(threads=2))]
+    next(held[0])
 
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert [plain(x) for x in iterator] == [2 * x for x in range(1, 200)]
+    assert child_that_drops(held) == 0
+    assert [plain(x) for x in held[0]] == [2 * x for x in range(1, 200)]
     check_nothing_is_left()
 
 
@@ -291,23 +277,14 @@ def test_an_error_in_an_epoch_of_a_loader_leaves_nothing_once_it_is_gone():
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # That is the point.
 def test_a_child_that_drops_its_parents_loader_leaves_the_parents_processes_alone():
-    loader = Plain(numbers(20).map(heavy.double, processes=2), ahead=0)
-    list(loader)
+    held = [Plain(numbers(20).map(heavy.double, processes=2), ahead=0)]
+    list(held[0])
     kept = pids()
-    child = os.fork()
-    if child == 0:
-        try:
-            del loader
-            gc.collect()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
 
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert [plain(x) for x in loader] == [2 * x for x in range(20)]
+    assert child_that_drops(held) == 0
+    assert [plain(x) for x in held[0]] == [2 * x for x in range(20)]
     assert pids() == kept
-    del loader
+    held.clear()
     check_nothing_is_left()
 
 

@@ -21,15 +21,16 @@ import numpy as np
 from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.errors import FileChangedError
-from wellfed.example import compile_features
 from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Positions
+from wellfed.feed.repeats import Repeats
 from wellfed.feed.unit import Unit
 from wellfed.feed.usable import usable_cores
 from wellfed.io import GrowingIndex, MappedFile, RecordIndex, fingerprint
 from wellfed.io.framing import explain, record_error
 
 if TYPE_CHECKING:
+    from wellfed.example import FeatureParser
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
 
@@ -81,7 +82,7 @@ class RecordsReader:
 
     def __init__(self, node: plan.Records) -> None:
         self._node = node
-        self._parser = compile_features(node.features) if node.features is not None else None
+        self.repeats = None if node.features is None else Repeats(node.features)
         self._lock = threading.Lock()  # Guards what `_reset` makes.
         self._reset()
 
@@ -189,18 +190,26 @@ class RecordsReader:
         return Unit(self._columns(window, within), None, rows)
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
-        check = self._node.check_crc
-        if self._parser is None:
-            found, failure = window.shards.read(rows, check, pool())
+        if self.repeats is None:
+            found, failure = window.shards.read(rows, self._node.check_crc, pool())
             if failure is not None:
                 raise self._error(window, failure)
             return Bytes(*found)
-        dense = [self._memory(slot, len(rows)) for slot in self._parser.slots]
+        columns = self._parse(self.repeats.parser, window, rows)
+        self.repeats.look(
+            len(rows),
+            lambda parser, start, stop: self._parse(parser, window, rows[start:stop]),
+            lambda row: self.locate(window.first_row + int(rows[row])),
+        )
+        return columns
+
+    def _parse(self, parser: FeatureParser, window: _Window, rows: UInt64s) -> dict[str, Any]:
+        dense = [self._memory(slot, len(rows)) for slot in parser.slots]
         memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
-        raw, failure = window.shards.parse(rows, self._parser.native, check, memory)
+        raw, failure = window.shards.parse(rows, parser.native, self._node.check_crc, memory)
         if failure is not None:
             raise self._error(window, failure)
-        return self._parser.columns(raw, dense, len(rows))
+        return parser.columns(raw, dense, len(rows))
 
     def _memory(self, slot: Any, rows: int) -> np.ndarray[Any, Any] | None:
         if not slot.dense:
@@ -223,8 +232,8 @@ class RecordsReader:
                 file.index.check_tables()
             reason = explain(file.mapped.data, offset, status)
             return record_error(status, reason, file.mapped.path, number, offset)
-        assert self._parser is not None
-        return self._parser.error(parse, file.mapped.path, number)
+        assert self.repeats is not None
+        return self.repeats.parser.error(parse, file.mapped.path, number)
 
     # --- Facts --------------------------------------------------------------------------------------
 

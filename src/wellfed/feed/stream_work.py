@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from wellfed.feed.calls import Cancelled
+from wellfed.feed.cursors import pass_over
 from wellfed.feed.unit import Unit
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ class StreamWork:
 
     def _pull(self, start: int, count: int, pulled: list[Tree], places: list[_Place]) -> None:
         every = self._every
-        for _ in range(self._skip):
-            next(self._elements, None)
+        pass_over(self._elements, self._skip)
         self._skip = 0
         for element in self._elements:
             pulled.append(element)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.errors import ExampleError
-from wellfed.example import compile_features
+from wellfed.feed.repeats import Repeats
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
 from wellfed.io import Records, file_versions
@@ -30,7 +30,7 @@ class TakenReader:
 
     def __init__(self, node: plan.Records) -> None:
         self._node = node
-        self._parser = compile_features(node.features) if node.features is not None else None
+        self.repeats = None if node.features is None else Repeats(node.features)
         self._lock = threading.Lock()
         self._records, self._versions, self._fingerprint = self._open(), self._read_versions(), ""
 
@@ -48,13 +48,19 @@ class TakenReader:
         rows = positions.numbers()
         in_order = isinstance(positions.at, range) and positions.at.step == 1
         taken = self._records.take(rows, in_order=in_order)
-        if self._parser is None:
+        if self.repeats is None:
             return Unit(taken.compact(), None, rows)
         try:
-            return Unit(map_tree(_own, self._parser.parse(taken)), None, rows)
+            columns = self.repeats.parser.parse(taken, warn=False)
         except ExampleError as error:
             path, record = self._records.locate(int(rows[error.example_index]))
             raise type(error)(error.reason, error.feature, error.example_index, path, record) from None
+        self.repeats.look(
+            len(rows),
+            lambda parser, start, stop: parser.parse(taken[start:stop], warn=False),
+            lambda row: self.locate(int(rows[row])),
+        )
+        return Unit(map_tree(_own, columns), None, rows)
 
     def locate(self, row: int) -> str:
         path, record = self._records.locate(row)
