@@ -73,9 +73,10 @@ def test_processes_work_after_a_verb_that_lost_the_rows(processes):
     check_nothing_is_left()
 
 
-def test_a_stop_in_a_stream_with_processes_resumes_exactly():
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_stop_in_a_stream_with_processes_resumes_exactly(processes):
     def build():
-        return numbers(30).filter(heavy.double).map(heavy.noisy, rng=True, processes=2).batch(4)
+        return numbers(30).filter(heavy.double).map(heavy.noisy, rng=True, processes=processes).batch(4)
 
     iterator = iter(build())
     next(iterator)

@@ -70,6 +70,8 @@ def map_in_processes(
 
     try:
         while True:
+            if len(ahead) == node.processes:  # Before the next element is taken: `ahead` knows of all that is held.
+                yield from first()
             point = source.here()
             try:
                 element = next(source)
@@ -79,8 +81,6 @@ def map_in_processes(
                 failed = error
                 break
             seed = mix(context.seed, number, context.epoch, point.taken)
-            if len(ahead) == node.processes:
-                yield from first()
             ahead.append((point, workers.begin([element], [seed] if node.rng else None)))
         while ahead:
             yield from first()
