@@ -6,11 +6,12 @@
       Concatenate | Mix | Zip                          several sources: which one, or all side by side
       Map | Enumerate | RowIds                         one element in, one element out
       Batch | PaddedBatch | RaggedBatch                neighbouring elements become one
+      Cache                                            elements made once and kept
       Prefetch                                         how far the engine runs ahead
 
     Generator                                          elements of a Python iterable, forward only
       Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
-      Unbatch | Scan | Unique | Cache | Window         what came before decides
+      Unbatch | Scan | Unique | Window                 what came before decides
       | BufferShuffle | Bucket | IgnoreErrors
       SampleFromDatasets | ChooseFromDatasets          several sources: one drawn, or named, at a time
 
@@ -30,12 +31,12 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from wellfed.errors import PlanError
 from wellfed.feed.batch_nodes import Batch, Batches, PaddedBatch, RaggedBatch
+from wellfed.feed.cache_node import Cache
 from wellfed.feed.choice_nodes import Part, Sample, Select
 from wellfed.feed.many_nodes import ChooseFromDatasets, Concatenate, Mix, SampleFromDatasets, Zip
 from wellfed.feed.sequential_nodes import (
     Bucket,
     BufferShuffle,
-    Cache,
     Filter,
     Generator,
     IgnoreErrors,
@@ -309,21 +310,11 @@ Single = (
     | Batch
     | PaddedBatch
     | RaggedBatch
+    | Cache
     | Prefetch
 )
 Sequential = (
-    Filter
-    | TakeWhile
-    | Interleave
-    | Unbatch
-    | Scan
-    | Unique
-    | Cache
-    | Window
-    | BufferShuffle
-    | Bucket
-    | IgnoreErrors
-    | Draws
+    Filter | TakeWhile | Interleave | Unbatch | Scan | Unique | Window | BufferShuffle | Bucket | IgnoreErrors | Draws
 )
 Verb = Single | Many | Sequential
 Node = Source | Verb
