@@ -242,6 +242,27 @@ def test_another_seed_makes_nothing_anew_where_nothing_is_drawn_below(tmp_path):
     assert set(count.values()) == {1}
 
 
+def test_a_shard_after_it_goes_on_in_another_number_of_processes(place, monkeypatch):
+    def of(rank, size):
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("WORLD_SIZE", str(size))
+        return feed.range(24).map(lambda x: x * 10).cache(place).shuffle(seed=4).shard().batch(2)
+
+    expected = elements(of(0, 1))
+    taken, states = [], []
+    for rank in range(2):
+        iterator = iter(of(rank, 2))
+        taken += [plain(next(iterator)) for _ in range(2)]
+        states.append(iterator.state_dict())
+        iterator.close()
+    for rank in range(3):
+        iterator = iter(of(rank, 3))
+        iterator.load_state_dict(states[0])
+        taken += [plain(batch) for batch in iterator]
+
+    assert sorted(sum(taken, ())) == sorted(sum(expected, ()))
+
+
 # --- Each row is made once -------------------------------------------------------------------------
 
 

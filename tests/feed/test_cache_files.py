@@ -1,5 +1,6 @@
 """The file of a cache over rows by number: when it appears, what is in it, and what is done with another one."""
 
+import errno
 import subprocess
 import sys
 
@@ -140,6 +141,34 @@ def test_a_file_that_is_removed_is_made_anew(tmp_path):
 
     assert ints(kept) == list(range(30))
     assert (tmp_path / "cache").exists()
+
+
+FULL = """
+import resource, sys, numpy as np
+from wellfed import feed
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    list(iter(feed.range(100).map(lambda x: np.full(1000, x)).cache(sys.argv[1]).shuffle(seed=1).batch(10)))
+except OSError as error:
+    print("refused", error.errno)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
+@pytest.mark.parametrize("room", [300_000, 805_500])
+def test_a_disk_without_room_for_the_rows_or_for_the_file_is_an_error_and_leaves_nothing(tmp_path, room):
+    command = [sys.executable, "-c", FULL, tmp_path / "cache", str(room)]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert run.stdout == f"refused {errno.EFBIG}\n", run.stderr
+    assert run.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_url_is_refused_at_once():
+    with pytest.raises(PlanError, match="cache: a file of this machine is due, got memory://cache"):
+        feed.range(3).cache("memory://cache")
 
 
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path):

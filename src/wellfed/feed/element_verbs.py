@@ -12,6 +12,7 @@ from wellfed.feed.parsing import parse_records
 from wellfed.feed.specs import is_dense, spec_of
 from wellfed.feed.transforms import SelectColumns
 from wellfed.feed.tree import leaves
+from wellfed.io.files import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +123,8 @@ class ElementVerbs(ABC):
             file. Up to 28 bytes an element come on top in memory, and 32 while a file is made.
 
         Raises:
-          PlanError: At iteration: they take more; or a leaf can be kept in no file, or the file is something else.
+          PlanError: `filename` is a URL. At iteration: the elements take more; or a leaf can be kept in no file, or the
+            file is something else.
           OSError: At iteration: the file cannot be written.
 
         Differs from tf.data:
@@ -138,5 +140,7 @@ class ElementVerbs(ABC):
           ([[0, 10, 20, 30], [0, 10, 20, 30]], [0, 1, 2, 3], 4)
         """
         name = os.fspath(filename)
+        if is_url(name):
+            raise PlanError("cache", f"a file of this machine is due, got {name}; docs/remote.md tells of cache_dir")
         limit = (_FILE_BYTES if name else _MEMORY_BYTES) if limit_bytes is None else limit_bytes
         return self._with(plan.Cache(self._node, limit, name))

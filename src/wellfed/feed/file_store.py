@@ -99,22 +99,32 @@ class _Spool:
         contents = contents.compact()
         with self._lock:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 -- ends with this object.
+                # Without a buffer: what a full disk refused must not be tried again when the file ends.
+                self._file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115 -- ends with this object.
                 weakref.finalize(self, self._file.close)
             self._file.seek(self.nbytes)
-            self._file.write(contents.data)
-            self._file.flush()
+            left = contents.data.data
+            while left:
+                left = left[self._file.write(left) :]
         self._sizes.set(rows, contents.sizes)
         self.places.set(rows, self.nbytes + contents.starts)
         self.nbytes += len(contents.data)
 
     def take(self, rows: Rows) -> list[Content]:
-        contents = []
+        contents: list[Content] = []
         with self._lock:
             for size, place in zip(self._sizes.get(rows).tolist(), self.places.get(rows).tolist(), strict=True):
                 self._file.seek(place)
-                contents.append(self._file.read(size))
+                contents.append(self._read(size))
         return contents
+
+    def _read(self, size: int) -> bytes:
+        content: bytes = self._file.read(size)
+        while len(content) < size:  # The system gives about 2 GiB at a time.
+            if not (more := self._file.read(size - len(content))):
+                raise OSError(f"the temporary file of a cache in {self.folder} was cut")
+            content += more
+        return content
 
 
 class FileStore:
@@ -137,6 +147,7 @@ class FileStore:
         self._whole = self._found()
         self._length: int | None = None
         self._done = 0
+        self._refused: OSError | None = None
 
     def _found(self) -> _Whole | None:
         head = head_of(self._filename)
@@ -202,6 +213,7 @@ class FileStore:
 
     def here(self) -> FileStore | None:
         """See `Store`: None where the named file is gone, and after a fork: the file without a name is the parent's."""
+        self._refused = None  # Another iteration may find room.
         gone = self._whole is not None and not self._whole.is_there()
         return None if gone or self._process != os.getpid() else self
 
@@ -209,12 +221,21 @@ class FileStore:
         """Gives the file its name, where all rows are made. REQUIRES: the lock is held."""
         if self._length is None or self._done < self._length or self._whole is not None:
             return
-        spool, rows = self._spool, np.arange(self._length)
-        lost = spool.places.where(_LOST, self._length).tolist()
-        head = {"source": self._due, "rows": self._length, "lost": lost}
+        if self._refused is not None:
+            raise self._refused
+        try:
+            self._write(self._length)
+        except OSError as error:
+            self._refused = error
+            raise
+
+    def _write(self, length: int) -> None:
+        spool, rows = self._spool, np.arange(length)
+        lost = spool.places.where(_LOST, length).tolist()
+        head = {"source": self._due, "rows": length, "lost": lost}
         with TFRecordWriter(self._filename, overwrite=True, index=True) as writer:
             writer.write(MAGIC + json.dumps(head).encode())
-            for start in range(0, self._length, _ROWS_AT_A_TIME):
+            for start in range(0, length, _ROWS_AT_A_TIME):
                 for record in self._records(spool, rows[start : start + _ROWS_AT_A_TIME]):
                     writer.write(record)
         self._whole = _Whole(self._filename, lost)

@@ -6,6 +6,7 @@ as a plan of its own, so that neither the epoch nor the verbs above matter.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from wellfed.feed import plan
@@ -38,17 +39,21 @@ class Keeping:
 
     def __init__(self, node: plan.Cache, context: RunContext, files: Callable[[], str], *, replacing: bool) -> None:
         self._node, self._context, self._files, self._replacing = node, context, files, replacing
+        self._lock = threading.Lock()
         self._store: Store | None = None
         self._length: int | None = None
 
     def store(self) -> Store:
         """What was kept. Threads that ask at a time get the same."""
-        if self._store is None:
-            store = self._open()
-            self._store = store
-            if self._length is not None:
-                store.end(self._length)
-        return self._store
+        if self._store is not None:
+            return self._store
+        with self._lock:
+            if self._store is None:
+                self._store = self._open()
+            store = self._store
+        if self._length is not None:
+            store.end(self._length)
+        return store
 
     def end(self, length: int) -> None:
         """Notes how many rows there are."""
@@ -65,9 +70,10 @@ class Keeping:
         for other in list(kept):
             if isinstance(other, tuple) and other[0] != due:  # Of files that have changed since.
                 kept.pop(other, None)
-        if (found := kept.get(key)) is not None and (store := found.here()) is not None:
-            return store  # type: ignore[no-any-return]
-        kept.pop(key, None)
+        if (found := kept.get(key)) is not None:
+            if (store := found.here()) is not None:
+                return store  # type: ignore[no-any-return]
+            kept.pop(key, None)
         made = FileStore(node, due, spec_of(node.source)) if node.filename else MemoryStore(node.limit_bytes)
         return kept.setdefault(key, made)  # type: ignore[no-any-return]
 
