@@ -371,6 +371,15 @@ def test_writing_to_rows_that_differ_never_changes_what_is_kept():
             row[:] = -1
 
 
+def test_changing_a_list_never_changes_what_is_kept():
+    kept = feed.range(4).map(lambda x: {"list": [[int(x)]], "bytes": bytearray(b"a")}).cache()
+    for _ in range(3):
+        for x, element in enumerate(kept):
+            assert element == {"list": [[x]], "bytes": b"a"}
+            element["list"][0].append(-1)
+            element["bytes"][0] = 0
+
+
 class Objects:
     """A transform that gives the rows as they are."""
 

@@ -166,6 +166,11 @@ def test_a_disk_without_room_for_the_rows_or_for_the_file_is_an_error_and_leaves
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_path_may_be_a_file_url(tmp_path):
+    assert ints(feed.range(3).cache(f"file://{tmp_path}/cache")) == [0, 1, 2]
+    assert (tmp_path / "cache").exists()
+
+
 def test_a_url_is_refused_at_once():
     with pytest.raises(PlanError, match="cache: a file of this machine is due, got memory://cache"):
         feed.range(3).cache("memory://cache")

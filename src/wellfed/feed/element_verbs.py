@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,10 @@ from wellfed.feed.parsing import parse_records
 from wellfed.feed.specs import is_dense, spec_of
 from wellfed.feed.transforms import SelectColumns
 from wellfed.feed.tree import leaves
-from wellfed.io.files import is_url
+from wellfed.io.files import is_url, local_path
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from wellfed.feed.dataset import Dataset
@@ -139,7 +139,7 @@ class ElementVerbs(ABC):
           >>> [sorted(int(x) for x in kept) for epoch in range(2)], sorted(made), len(kept)
           ([[0, 10, 20, 30], [0, 10, 20, 30]], [0, 1, 2, 3], 4)
         """
-        name = os.fspath(filename)
+        name = local_path(filename)
         if is_url(name):
             raise PlanError("cache", f"a file of this machine is due, got {name}; docs/remote.md tells of cache_dir")
         limit = (_FILE_BYTES if name else _MEMORY_BYTES) if limit_bytes is None else limit_bytes

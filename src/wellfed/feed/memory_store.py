@@ -4,12 +4,13 @@
     elements   what functions gave and no array can hold, and batches: one Python object each
     columns    strings and rows of different length: the columns that came together
 
-What is kept is a copy, and what is given is one too, so that writing to an element changes neither. Strings are the
-exception: they are read-only, and what is given shares their memory.
+What is kept is a copy, and what is given is one too, so that writing to an element changes neither. Two exceptions:
+strings are read-only, and what is given shares their memory; objects of a user's own classes are given as they are.
 """
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from typing import TYPE_CHECKING, Any, Protocol
@@ -263,7 +264,9 @@ class _Columns:
 
 
 def _own(column: Any) -> Any:
-    """The leaf in memory of its own, with each of its rows where they are objects."""
+    """The leaf in memory of its own, with each of its rows where they are objects; a user's own object as it is."""
+    if isinstance(column, (list, set, bytearray)):
+        return copy.deepcopy(column)
     return _own_objects(owned(column))
 
 
