@@ -11,14 +11,15 @@ import numpy as np
 
 from wellfed.feed import plan
 from wellfed.feed.account import Part
-from wellfed.feed.guard import ROW_ERRORS, ErrorReport, Guarded
+from wellfed.feed.guard import ROW_ERRORS, Guarded
 from wellfed.feed.keeping import Keeping
 from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped, as_run
 from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded, order_of
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
-from wellfed.feed.workers import Workers
+from wellfed.feed.unit import Failure, Unit, moved
+from wellfed.feed.workers import Pools, Workers
 from wellfed.io import give_up_when
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from wellfed.feed.context import RunContext
     from wellfed.feed.memory_store import Store
     from wellfed.feed.readers import Reader
-    from wellfed.feed.unit import Unit
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,15 @@ class Through:
         below = self.order.resolve(positions)
         self.meter.took(began)
         unit = self.source.make(below)
-        return self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
+        made = self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
+        if unit.replaced and made is not unit:
+            made.replaced = self._carried(unit, made)
+        return made
+
+    def _carried(self, unit: Unit, made: Unit) -> tuple[Failure, ...]:
+        if not isinstance(self.node, plan.Batches) or made.splits is None:
+            return unit.replaced
+        return moved(unit.replaced, np.repeat(np.arange(len(made)), np.diff(made.splits)))
 
     def trace(self, positions: Positions) -> tuple[int, int]:
         """See `Operator`."""
@@ -125,14 +133,20 @@ class Kept(Through):
         store, rows = self.keeping.store(), positions.numbers().astype(np.int64)
         missing = store.missing(rows)
         self.meter.took(began)
-        if len(missing):
-            self._keep(store, missing)
+        replaced = self._keep(store, missing) if len(missing) else []
         self.meter.reused(len(rows) - len(missing))
         unit = self.meter.run(lambda: store.take(rows))
-        return replace(unit, source=unit.source + self.first_source)
+        told = tuple(
+            replace(failure, at=at) for row, failure in replaced for at in np.flatnonzero(rows == row)[:1].tolist()
+        )
+        return replace(unit, source=unit.source + self.first_source, replaced=told)
 
-    def _keep(self, store: Store, rows: NDArray[np.int64]) -> None:
-        """Makes rows and keeps them; all that can be made where one cannot, and then raises its error."""
+    def _keep(self, store: Store, rows: NDArray[np.int64]) -> list[tuple[int, Failure]]:
+        """Makes rows and keeps them; all that can be made where one cannot, and then raises its error.
+
+        Returns:
+          The number of each element in which a row was replaced, with that row.
+        """
         try:
             unit = self.source.make(Positions(as_run(rows.astype(np.uint64)), 0))
         except ROW_ERRORS:
@@ -146,15 +160,16 @@ class Kept(Through):
             began = perf_counter()
             store.put(rows, replace(unit, source=unit.source - self.first_source))
             self.meter.took(began)
-            return
-        errors = []
+            return [(int(rows[failure.at]), failure) for failure in unit.replaced]
+        replaced, errors = [], []
         for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
             try:
-                self._keep(store, half)
+                replaced += self._keep(store, half)
             except ROW_ERRORS as error:
                 errors.append(error)
         if errors:
             raise errors[0]
+        return replaced
 
     def trace(self, positions: Positions) -> tuple[int, int]:
         """See `Operator`."""
@@ -173,15 +188,17 @@ class Pipeline:
         node: plan.Node,
         readers: Mapping[plan.Source, Reader],
         context: RunContext,
-        report: ErrorReport | None = None,
         part: Part | None = None,
+        *,
+        replacing: bool = False,
+        pools: Pools | None = None,
     ) -> None:
-        self._context, self._report, self._part = context, report, part or Part()
+        self._pools = pools
+        self._context, self._replacing, self._part = context, replacing, part or Part()
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
-        self._depth = self._base = (
-            0  # Nodes so far; those before the plan at hand: what is below a cache is one of its own.
-        )
+        # Nodes so far; those before the plan at hand: what is below a cache is one of its own.
+        self._depth = self._base = 0
         self._workers: list[Workers] = []
         self._cancelled = False
         node = rewrite(node)
@@ -190,9 +207,8 @@ class Pipeline:
 
     def _guarded(self, operator: Operator) -> Operator:
         """The operator with rows that cannot be made replaced, where that is wanted."""
-        if self._report is None:
-            return operator
-        return Guarded(operator, seed_of(self._depth - self._base, self._context.seed), self._report)
+        seed = seed_of(self._depth - self._base, self._context.seed)
+        return Guarded(operator, seed) if self._replacing else operator
 
     def _operator(self, node: plan.Node) -> Operator:
         base, first_source = self._base, len(self._readers)
@@ -235,16 +251,17 @@ class Pipeline:
 
     def _keeping(self, node: plan.Cache, first_source: int) -> tuple[Keeping, int, bool]:
         sources = self._readers[first_source:]
-        replacing = self._report is not None and plan.has_batches(node.source)
+        replacing = self._replacing and plan.has_batches(node.source)
         keeping = Keeping(
             node, self._context, lambda: "+".join(source.fingerprint() for source in sources), replacing=replacing
         )
-        return keeping, first_source, self._context.ignoring or (self._report is not None and not replacing)
+        return keeping, first_source, self._context.ignoring or (self._replacing and not replacing)
 
     def _workers_of(self, node: plan.Node) -> Workers | None:
         if not isinstance(node, plan.Map) or not node.processes:
             return None
-        self._workers.append(Workers(node.function, node.processes))
+        make = Workers if self._pools is None else self._pools.take
+        self._workers.append(make(node.function, node.processes))
         return self._workers[-1]
 
     @property
@@ -259,10 +276,16 @@ class Pipeline:
         return lambda: (pipeline := itself()) is None or pipeline._cancelled
 
     def cancel(self) -> None:
-        """Gives up units that are being made, at the next call of a user's function, and ends processes."""
+        """Gives up units that are being made, at the next call of a user's function, and ends processes.
+
+        Those that do nothing go back to who lent them.
+        """
         self._cancelled = True
         for workers in self._workers:
-            workers.stop()
+            if self._pools is None:
+                workers.stop()
+            else:
+                self._pools.give_back(workers)
 
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""
@@ -272,8 +295,9 @@ class Pipeline:
         """The source and row that the element at a position, or the first row of a batch there, comes from."""
         return self.top.trace(Positions(range(position, position + 1), self._context.epoch))
 
-    def available(self, stop: int) -> int:
-        """How many of the elements below `stop` exist."""
+    def available(self, start: int, stop: int) -> int:
+        """How many of the elements below `stop` exist; nothing depends on where a unit would `start`."""
+        del start
         with give_up_when(self._is_over):
             return self.top.available(stop)
 

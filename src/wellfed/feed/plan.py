@@ -257,12 +257,14 @@ class Map:
       rng: Call the function with a `numpy.random.Generator` as its last argument, made from the run's seed, this node,
         the epoch and the element's position: the same numbers whatever the thread.
       processes: How many processes call the function; 0: the threads of this one.
+      deterministic: Whether elements come in their order; None: as the options of the data set say.
     """
 
     source: Node
     function: Callable[..., Any] | Transform
     rng: bool = False
-    processes: int = field(default=0, repr=False)  # No matter of what comes out.
+    processes: int = field(default=0, repr=False)  # No matter of what comes out; nor is the next one.
+    deterministic: bool | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,9 @@ class FeedStats:
       waited_seconds: How much of it the consumer waited for elements that were not ready. [s]
       threads: Threads that make elements; 0 before the first was asked for.
       stages: The steps of the plan, in the order in which rows meet them.
-      replaced: Rows that were replaced because of `on_error="replace"`.
-      skipped: Rows that were left out because of `on_error="skip"` or `ignore_errors`, in the order of the elements.
+      replaced: Rows that were replaced because of `on_error="replace"`, in elements that were delivered.
+      skipped: Rows that were left out because of `on_error="skip"` or `ignore_errors`, in the order of the elements,
+        before the last one that was delivered; after the end, all.
       first_seconds: Time to the first element: opening, indexing where it is due, and one element. [s]
       consumer_seconds: Time that the consumer spent with elements; None where nobody measured it. [s]
       remote: Requests, retries and shards kept on disk, by all iterations over the same data set so far.
