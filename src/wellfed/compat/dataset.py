@@ -298,7 +298,7 @@ class Dataset(SequentialVerbs, metaclass=DatasetClass):
         return self.over(self.behind.prefetch(None if size == AUTOTUNE else size))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """Keeps the elements once they were all made: in memory, or in a file. See `wellfed.feed.Dataset.cache`."""
+        """Keeps each element once it was made: in memory, or in a file. See `wellfed.feed.Dataset.cache`."""
         del name
         path = plain(filename)
         return self.over(self.behind.cache(path.decode() if isinstance(path, bytes) else path))

@@ -167,7 +167,7 @@ def join(sources: Sequence[Operator], which: NDArray[np.int64], at: UInt64s, epo
     places: list[NDArray[np.int64]] = []
     for number in np.unique(which):
         of_it = np.flatnonzero(which == number)
-        parts.append(sources[number].make(Positions(_run(at[of_it]), _one(epochs[of_it]))))
+        parts.append(sources[number].make(Positions(as_run(at[of_it]), _one(epochs[of_it]))))
         places.append(of_it)
     if not parts:
         return sources[0].make(Positions(range(0), 0))
@@ -196,7 +196,7 @@ def _join_batches(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
     return Unit(None, [elements[i] for i in order], rows[of_rows], sources_of(parts)[of_rows], splits)
 
 
-def _run(rows: UInt64s) -> range | UInt64s:
+def as_run(rows: UInt64s) -> range | UInt64s:
     """Neighbouring rows as a range, which sources read faster."""
     if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((rows[1:] > rows[:-1]).all()):
         return range(int(rows[0]), int(rows[-1]) + 1)

@@ -242,6 +242,7 @@ STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {
             plan.Repeat,
             plan.Select,
             plan.Sample,
+            plan.Cache,
             plan.Prefetch,
         ),
         run_same,

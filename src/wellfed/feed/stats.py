@@ -76,6 +76,7 @@ class StageStats:
         queue follows.
       threads: How many threads work on it, together with its neighbours up to the next queue; 0 where it is not known.
       helps: What would help where this step is the limit.
+      kept: How many of `rows` a cache had kept before; the others it made from below. 0 for any other step.
     """
 
     name: str
@@ -88,6 +89,7 @@ class StageStats:
     queue_fill: float | None = None
     threads: int = 0
     helps: str = "more cores, less work in it, or cache() after it"
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
