@@ -32,10 +32,11 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             return None
         asked = self.headers.get("Range")
         place = self.translate_path(self.path)
-        if not asked or not self.server.ranges:
+        if not asked or not self.server.ranges or not Path(place).is_file():
             return super().send_head()
         content = Path(place).read_bytes()
         first, _, last = asked.removeprefix("bytes=").partition("-")
+        last = last or len(content) - 1
         piece = content[int(first) : int(last) + 1]
         self.send_response(206)
         self.send_header("Content-Length", str(len(piece)))

@@ -10,7 +10,6 @@ file order needs none and writes none.
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,11 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed import _native
-from wellfed.columns import Bytes
 from wellfed.errors import FileChangedError
-from wellfed.example import compile_features
-from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Positions
+from wellfed.feed.row_parser import RowParser
 from wellfed.feed.unit import Unit
 from wellfed.feed.usable import usable_cores
 from wellfed.io import GrowingIndex, MappedFile, RecordIndex, fingerprint
@@ -81,7 +78,7 @@ class RecordsReader:
 
     def __init__(self, node: plan.Records) -> None:
         self._node = node
-        self._parser = compile_features(node.features) if node.features is not None else None
+        self._rows = RowParser(node)
         self._lock = threading.Lock()  # Guards what `_reset` makes.
         self._reset()
 
@@ -189,26 +186,10 @@ class RecordsReader:
         return Unit(self._columns(window, within), None, rows)
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
-        check = self._node.check_crc
-        if self._parser is None:
-            found, failure = window.shards.read(rows, check, pool())
-            if failure is not None:
-                raise self._error(window, failure)
-            return Bytes(*found)
-        dense = [self._memory(slot, len(rows)) for slot in self._parser.slots]
-        memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
-        raw, failure = window.shards.parse(rows, self._parser.native, check, memory)
+        columns, failure = self._rows.columns(window.shards, rows)
         if failure is not None:
             raise self._error(window, failure)
-        return self._parser.columns(raw, dense, len(rows))
-
-    def _memory(self, slot: Any, rows: int) -> np.ndarray[Any, Any] | None:
-        if not slot.dense:
-            return None
-        dtype = np.dtype(slot.dtype)
-        nbytes = rows * math.prod(slot.shape) * dtype.itemsize
-        array: np.ndarray[Any, Any] = pool().take(nbytes).view(dtype)
-        return array.reshape(rows, *slot.shape)
+        return columns
 
     def _error(self, window: _Window, failure: Any) -> Exception:
         status, _position, shard, record, offset, parse = failure
@@ -223,8 +204,8 @@ class RecordsReader:
                 file.index.check_tables()
             reason = explain(file.mapped.data, offset, status)
             return record_error(status, reason, file.mapped.path, number, offset)
-        assert self._parser is not None
-        return self._parser.error(parse, file.mapped.path, number)
+        assert self._rows.parser is not None
+        return self._rows.parser.error(parse, file.mapped.path, number)
 
     # --- Facts --------------------------------------------------------------------------------------
 
