@@ -108,9 +108,10 @@ class Access:
             return None
         file = self.remote(url)
         with self._lock_of(url):
-            if url not in self._copies:
-                self._copies[url] = self._cache.get(file, self.requests)
-            return self._copies[url]
+            copy = self._copies.get(url)
+            if url not in self._copies or (copy is not None and copy.is_gone()):
+                copy = self._copies[url] = self._cache.get(file, self.requests)
+            return copy
 
     def claim(self, url: str) -> None:
         """Holds a shard's copy if there is one.
