@@ -26,8 +26,8 @@ THREAD_SECONDS = 5.0  # A pool told to stop needs a moment; a thread that blocks
 ALLOWED_ROOTS = tuple({"/dev/", "/proc/", f"{tempfile.gettempdir()}/", f"{Path(tempfile.gettempdir()).resolve()}/"})
 ALLOWED_PARTS = ("__pycache__", ".hypothesis", ".pytest_cache")
 
-# Threads that libraries of partners keep for the process's life: distributed, asyncio's executor, fsspec.
-KEPT_THREADS = {"Dask-Offload_0", "asyncio_0", "fsspecIO"}
+# Threads that libraries of partners keep for the process's life: distributed, asyncio's executor, fsspec, gcsfs.
+KEPT_THREADS = {"Dask-Offload_0", "asyncio_0", "fsspecIO", "gcsfs-deferred-close"}
 
 _written: list[str] = []  # Paths written outside since the test began.
 
