@@ -251,7 +251,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(counted, options, folder, monkey
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("wellfed.io.shard_cache._write_all", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"counted://remote/x: its copy .* No space left.*cache_dir='.*lower cache_bytes"):
         use(counted.put("x", CONTENT), options)
     assert entries(folder) == []
 

@@ -174,14 +174,26 @@ class ShardCache:
             partial.seek(0)
             for block in requests.fetch(file, requests.cut(file.size)):
                 crc = _native.crc32c(block, crc)
-                _write_all(partial, block)
+                self._write(file, partial, block)
             file.check_unchanged()
-            os.fsync(partial.fileno())
+            self._write(file, partial, b"")
             self._publish(entry, file, partial, crc)
         except BaseException:
             entry.partial.unlink(missing_ok=True)
             raise
         self._counts.add(cache_fetches=1)
+
+    def _write(self, file: RemoteFile, partial: FileIO, content: Content) -> None:
+        """Writes content; where there is none, sees to it that all before is on the disk."""
+        try:
+            if content:
+                _write_all(partial, content)
+            else:
+                os.fsync(partial.fileno())
+        except OSError as error:
+            reason = f"{file.path}: its copy of {file.size} bytes cannot be written: {error.strerror or error}"
+            advice = f"Free room in cache_dir={str(self._folder)!r}, lower cache_bytes, or give another cache_dir"
+            raise OSError(error.errno, f"{reason}. {advice}") from error
 
     def _publish(self, entry: _Entry, file: RemoteFile, partial: FileIO, crc: int) -> None:
         source = LocalFile(entry.partial)
