@@ -56,7 +56,17 @@ inline bool ReadOneInt(const uint8_t* p, const uint8_t* end, uint8_t* out) {
   return true;
 }
 
-// A Feature that is one list of the spec's kind and count, and nothing else.
+// A list of one packed chunk, or of one byte string, that a dense row is copied from. REQUIRES: as ReadUsual.
+inline bool ReadChunk(const FeatureSpec& spec, Cursor list, uint8_t* dense, bool streams) {
+  uint64_t size;
+  if (list.done() || *list.at() != kField1) return false;
+  list.Advance(1);
+  if (!list.ReadVarint(&size) || size != list.left()) return false;
+  return ReadExactly(spec, {list.at(), list.left()}, dense, streams);
+}
+
+// A Feature that is one list of the spec's kind and count, and nothing else. REQUIRES: 8 readable bytes
+// before it.
 inline bool ReadUsual(const FeatureSpec& spec, std::span<const uint8_t> value, uint64_t row, Column* column) {
   const uint8_t *p = value.data(), *end = p + value.size();
   uint8_t* dense = spec.dense() ? column->dense + row * spec.row_size() : nullptr;
@@ -66,6 +76,7 @@ inline bool ReadUsual(const FeatureSpec& spec, std::span<const uint8_t> value, u
   Cursor list(p + 1, end);
   uint64_t size;
   if (!list.ReadVarint(&size) || size != list.left()) return false;
+  if (dense != nullptr && ReadChunk(spec, list, dense, column->streams)) return true;
   FeatureReader reader(spec, column, dense);
   if (!reader.ReadList(list)) return false;
   switch (spec.layout) {

@@ -1,7 +1,10 @@
 #include "feature_reader.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+
+#include "stream_copy.h"
 
 namespace wellfed {
 namespace {
@@ -9,51 +12,99 @@ namespace {
 constexpr uint64_t kHighBits = 0x8080808080808080u;
 constexpr uint32_t kValues = MakeTag(1, WireType::kLength);  // A packed chunk, or a byte string.
 
-// Varints that end inside `chunk`. The compiler makes vectors of it.
+// In the machine's own order.
+void StoreValue(uint64_t value, uint8_t* out) { std::memcpy(out, &value, sizeof(value)); }
+
+// The number in a varint that is all in `x`.
+template <typename Word>
+uint64_t Join(Word x) {
+  x = (x & static_cast<Word>(0x007f007f007f007fu)) | (x & static_cast<Word>(0x7f007f007f007f00u)) >> 1;
+  if constexpr (sizeof(Word) > 2) {
+    x = (x & static_cast<Word>(0x00003fff00003fffu)) | (x & static_cast<Word>(0x3fff00003fff0000u)) >> 2;
+  }
+  if constexpr (sizeof(Word) > 4) x = (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
+  return x;
+}
+
+// One bit for each byte of `x` that ends a varint; the first byte's is the lowest.
+uint64_t EndsOf(uint64_t x) { return ((~x & kHighBits) >> 7) * 0x0102040810204080u >> 56; }
+
+// The same for up to 64 bytes. REQUIRES: the 8 bytes before the end can be read.
+uint64_t EndsOf(const uint8_t* bytes, size_t size) {
+  uint64_t ends = EndsOf(LoadLE64(bytes + size - 8));
+  if (size < 8) return ends >> (8 - size);
+  ends <<= size - 8;
+  for (size_t i = 0; i + 8 < size; i += 8) ends |= EndsOf(LoadLE64(bytes + i)) << i;
+  return ends;
+}
+
+// Varints that end inside `chunk`.
 uint64_t CountVarints(std::span<const uint8_t> chunk) {
   uint64_t count = 0;
-  for (const uint8_t byte : chunk) count += byte < 0x80;
+  Cursor rest(chunk);
+  while (rest.left() >= 8) {
+    uint64_t sums = 0;  // Eight counts, a byte each.
+    for (int words = 0; words < 255 && rest.left() >= 8; ++words, rest.Advance(8)) {
+      sums += (~LoadLE64(rest.at()) & kHighBits) >> 7;
+    }
+    sums = (sums & 0x00ff00ff00ff00ffu) + (sums >> 8 & 0x00ff00ff00ff00ffu);
+    count += sums * 0x0001000100010001u >> 48;
+  }
+  for (; !rest.done(); rest.Advance(1)) count += *rest.at() < 0x80;
   return count;
 }
 
-// The number in a varint of at most 8 bytes, all in `x`.
-uint64_t Join(uint64_t x) {
-  x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
-  x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
-  return (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
+// Varints of one byte each. The compiler makes vectors of it.
+const uint8_t* DecodeBytes(const uint8_t* bytes, size_t size, uint8_t* out) {
+  for (size_t i = 0; i < size; ++i) StoreValue(bytes[i], out + 8 * i);
+  return bytes + size;
 }
 
-// Decodes up to `room` varints to `out` (8 bytes each, native order); returns how many. Eight bytes are
-// looked at together: the branches then are on how many numbers they hold, not on the size of each.
+// Decodes varints from `bytes` on that end where `ends` says, to `out` (8 bytes each, native order). Returns
+// where the last one ends. No branch depends on what the numbers are, and no load waits for the one before.
+// REQUIRES: each is of as many bytes as a Word at most; a Word before `bytes` can be read.
+template <typename Word>
+const uint8_t* DecodeEnds(const uint8_t* bytes, uint64_t ends, uint8_t* out) {
+  const uint8_t* start = bytes;
+  for (; ends != 0; ends &= ends - 1, out += 8) {
+    const uint8_t* const stop = bytes + std::countr_zero(ends) + 1;
+    const auto before =
+        static_cast<int>(sizeof(Word)) - static_cast<int>(stop - start);  // Bytes of another number.
+    StoreValue(Join(static_cast<Word>(LoadLE<Word>(stop - sizeof(Word)) >> 8 * before)), out);
+    start = stop;
+  }
+  return start;
+}
+
+// Decodes the varints of `chunk` to `out`, where there is room for so many. Returns how many; where bytes are
+// left in the chunk, the first of them cannot be read, or there are too many. REQUIRES: the 8 bytes before it
+// can be read.
 uint64_t DecodeVarints(Cursor* chunk, uint8_t* out, uint64_t room) {
   uint64_t count = 0;
-  const auto put = [&](uint64_t value) { std::memcpy(out + 8 * count++, &value, 8); };
-  while (count < room && !chunk->done()) {
-    uint64_t value;
-    if (room - count < 8 || chunk->left() < 8) {
-      if (!chunk->ReadVarint(&value)) break;
-      put(value);
+  while (!chunk->done()) {
+    const size_t size = std::min<size_t>(chunk->left(), 64);
+    const uint64_t ends = EndsOf(chunk->at(), size);
+    const uint64_t found = static_cast<uint64_t>(std::popcount(ends));
+    if (found > room - count) return count;
+    const uint64_t more = ends == 0 ? ~uint64_t{0} : ~ends & ~uint64_t{0} >> std::countl_zero(ends);
+    const uint64_t two = more & more >> 1;  // Where so many in a row say that another follows.
+    const uint64_t four = two & two >> 2;
+    const uint8_t* const start = chunk->at();
+    uint8_t* const place = out + 8 * count;
+    if ((four & four >> 4) != 0) {  // A number of 9 bytes or 10, such as a negative one.
+      do {
+        uint64_t value;
+        if (count == room || !chunk->ReadVarint(&value)) return count;
+        StoreValue(value, out + 8 * count++);
+      } while (!chunk->done() && chunk->at() < start + size);
       continue;
     }
-    uint64_t x = LoadLE64(chunk->at());
-    uint64_t ends = ~x & kHighBits;  // The high bit of each byte that ends a varint.
-    if (ends == kHighBits) {
-      for (int i = 0; i < 8; ++i) put(x >> 8 * i & 0xff);
-      chunk->Advance(8);
-      continue;
-    }
-    if (ends == 0) {
-      if (!chunk->ReadVarint(&value)) break;
-      put(value);
-      continue;
-    }
-    chunk->Advance(8 - static_cast<size_t>(std::countl_zero(ends)) / 8);
-    do {
-      const int bits = std::countr_zero(ends) + 1;  // Of the first varint: 8 to 64.
-      put(Join(x & (~uint64_t{0} >> (64 - bits))));
-      x = x >> (bits - 1) >> 1;
-      ends = ends >> (bits - 1) >> 1;
-    } while (ends != 0);
+    const uint8_t* const stop = more == 0   ? DecodeBytes(start, size, place)
+                                : two == 0  ? DecodeEnds<uint16_t>(start, ends, place)
+                                : four == 0 ? DecodeEnds<uint32_t>(start, ends, place)
+                                            : DecodeEnds<uint64_t>(start, ends, place);
+    chunk->Advance(static_cast<size_t>(stop - start));
+    count += found;
   }
   return count;
 }
@@ -68,6 +119,22 @@ void CopyFloats(const uint8_t* from, uint64_t count, uint8_t* to) {
 }
 
 }  // namespace
+
+bool ReadExactly(const FeatureSpec& spec, std::span<const uint8_t> chunk, uint8_t* dense, bool streams) {
+  if (spec.kind == Kind::kInt64) {
+    Cursor rest(chunk);
+    return DecodeVarints(&rest, dense, spec.count) == spec.count && rest.done();
+  }
+  if (chunk.size() != spec.row_size()) return false;
+  if (spec.kind == Kind::kFloat && std::endian::native != std::endian::little) {
+    CopyFloats(chunk.data(), spec.count, dense);
+  } else if (streams) {
+    StreamCopy(dense, chunk.data(), chunk.size());
+  } else if (!chunk.empty()) {
+    std::memcpy(dense, chunk.data(), chunk.size());
+  }
+  return true;
+}
 
 bool FeatureReader::Read(std::span<const uint8_t> feature) {
   Cursor fields(feature);
@@ -198,17 +265,17 @@ bool FeatureReader::ReadInts(Cursor list) {
 }
 
 bool FeatureReader::PackedInts(std::span<const uint8_t> chunk) {
-  Cursor values(chunk);
   const uint64_t count = CountVarints(chunk);
-  if (uint8_t* place = Place(count, 8)) {
-    DecodeVarints(&values, place, count);
-  } else {
-    uint64_t value;
-    while (values.ReadVarint(&value)) {
-    }
-  }
+  uint8_t* const place = Place(count, 8);
   count_ += count;
-  return values.done() || Fail(values);
+  Cursor rest(chunk);
+  uint64_t value, decoded = 0;
+  // Nothing is known about what lies before the chunk, so its first numbers are read one at a time.
+  while ((place == nullptr || rest.at() - chunk.data() < 8) && rest.ReadVarint(&value)) {
+    if (place != nullptr) StoreValue(value, place + 8 * decoded++);
+  }
+  if (place != nullptr) DecodeVarints(&rest, place + 8 * decoded, count - decoded);
+  return rest.done() || Fail(rest);
 }
 
 Kind ReadAnyKind(std::span<const std::span<const uint8_t>> pieces, Column* column, const uint8_t** fault) {

@@ -60,6 +60,7 @@ struct Column {
   uint8_t* dense = nullptr;
   uint8_t* present =
       nullptr;  // Optional: `rows` ones of the caller's; 0 is written where the key or its kind is absent.
+  bool streams = false;  // Rows of `dense` are stored past the caches: see stream_copy.h.
   GrowingArray<uint8_t> values;
   GrowingArray<int64_t> row_splits;
   GrowingArray<const uint8_t*> starts;
@@ -113,6 +114,11 @@ class FeatureReader {
   uint64_t string_size_ = 0;
   const uint8_t* fault_ = nullptr;
 };
+
+// Reads a row of a dense column from the one packed chunk, or the one byte string, of its list. `streams`:
+// see Column. Returns false where the chunk is not just what the spec wants; `dense` is then undefined.
+// REQUIRES: spec.dense(); the 8 bytes before the chunk can be read.
+bool ReadExactly(const FeatureSpec& spec, std::span<const uint8_t> chunk, uint8_t* dense, bool streams);
 
 // Reads a Feature of any kind, given in `pieces`, to the growing arrays of `column`: numbers to `values`,
 // strings to `starts` and `sizes`. Returns its kind (kNone: unset); `fault` is the first byte that cannot be

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "prefetch.h"
+#include "stream_copy.h"
 
 namespace wellfed {
 namespace {
@@ -23,6 +24,11 @@ constexpr uint64_t kHeaderLines = 1;
 // records: 330 ns a row instead of 430 with all their lines asked for.
 constexpr uint64_t kStagedLines = 3;
 constexpr uint64_t kStagedBytes = 4096;
+
+// Rows of this size are stored past the caches, where all of a call take more than a core's own cache holds.
+// CIFAR's in order, two threads: 310 ns a row without, 250 with.
+constexpr uint64_t kStreamedRow = 512;
+constexpr uint64_t kStreamed = 512 << 10;
 
 struct Place {
   const Shard* shard;
@@ -178,6 +184,11 @@ bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool chec
   Walk walk(shards, rows, kMostLines, !keeps);
   ExampleParser::Scratch scratch;
   parser.Start(rows.size(), {columns, parser.specs().size()});
+  for (size_t f = 0; f < parser.specs().size(); ++f) {
+    const FeatureSpec& spec = parser.specs()[f];
+    columns[f].streams =
+        spec.dense() && spec.row_size() >= kStreamedRow && rows.size() * spec.row_size() >= kStreamed;
+  }
   for (uint64_t i = 0; i < rows.size(); ++i) {
     const Place& place = walk.At(i);
     Frame frame;
@@ -187,6 +198,7 @@ bool ParseRows(const ShardSet& shards, std::span<const uint64_t> rows, bool chec
         parser.Parse({frame.payload, frame.length}, i, &scratch, columns, &error->parse);
     if (status != ParseStatus::kOk) return Blame(place, i, FrameStatus::kOk, error);
   }
+  FinishStreams();
   return true;
 }
 

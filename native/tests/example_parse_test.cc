@@ -121,6 +121,47 @@ TEST(PackedAndLooseIntsGiveTheSame) {
   EXPECT_EQ(table.Ints(1), twice);
 }
 
+// Blocks of 64 bytes, words of 2, 4 and 8 bytes, and numbers that lie across: every number of values of every
+// width, and one of another width at every place among them.
+TEST(PackedIntsOfEveryMixAreRead) {
+  for (const int64_t most : {int64_t{1}, int64_t{300}, int64_t{70000}, int64_t{1} << 40, int64_t{-1}}) {
+    for (const int64_t other : {int64_t{0}, int64_t{128}, int64_t{1} << 27, int64_t{1} << 55, INT64_MIN}) {
+      for (const size_t count : {1, 2, 7, 8, 9, 10, 31, 33, 64, 65, 130}) {
+        for (size_t at = 0; at < count; at += 1 + count / 12) {
+          Numbers values(count, most);
+          values[at] = other;
+          Table table({Spec("x", Kind::kInt64, Layout::kFixed, count), Spec("y", Kind::kInt64, Layout::kVar)},
+                      1);
+          const Bytes feature = Feature(Kind::kInt64, PackedInts(values));
+          EXPECT_EQ(table.Add(Example({Entry("x", feature), Entry("y", feature)})), ParseStatus::kOk);
+          EXPECT_EQ(table.Ints(0), values) << most << ' ' << other << ' ' << at;
+          EXPECT_EQ(table.Ints(1), values) << most << ' ' << other << ' ' << at;
+        }
+      }
+    }
+  }
+}
+
+// A dense row has no place for more, and the number of a wrong length is told.
+TEST(PackedIntsOfAnotherNumberAreCounted) {
+  for (const size_t count : {size_t{9}, size_t{11}, size_t{200}}) {
+    Table table({Spec("x", Kind::kInt64, Layout::kFixed, 10)});
+    EXPECT_EQ(table.Add(Example({Entry("x", Ints(Numbers(count, 300)))})), ParseStatus::kWrongLength);
+    EXPECT_EQ(table.error.length, count);
+  }
+}
+
+TEST(APackedIntOfMoreThanTenBytesIsMalformedAtItsFirst) {
+  const Bytes fine(20, 5), endless(11, 0x80);
+  const Bytes list = Field(1, Join({fine, endless, {1}}));
+  for (const Layout layout : {Layout::kFixed, Layout::kVar}) {
+    Table table({Spec("x", Kind::kInt64, layout, 21)});
+    const Bytes record = Example({Entry("x", Feature(Kind::kInt64, list))});
+    EXPECT_EQ(table.Add(record), ParseStatus::kMalformed);
+    EXPECT_EQ(table.error.offset, record.size() - 12);
+  }
+}
+
 TEST(PackedAndLooseFloatsGiveTheSame) {
   const Reals values = {0, -1.5f, 3e38f};
   Table table({Spec("x", Kind::kFloat, Layout::kFixed, 3)});

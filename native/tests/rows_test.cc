@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "example_bytes.h"
 #include "record_bytes.h"
 #include "testing.h"
 
@@ -228,6 +229,30 @@ TEST(RowsOfMiddleSizeAreParsedAtRandom) {
   RowError error;
   EXPECT_EQ(padded.Parse(&error), true);
   for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(padded.values()[static_cast<size_t>(i)], 99 - i);
+}
+
+// Rows and a call that are large enough to be stored past the caches.
+TEST(LongRowsAreCopiedWhole) {
+  constexpr size_t kRows = 600, kSize = 1000;
+  RecordBytes file;
+  std::vector<uint64_t> offsets;
+  std::string due;
+  for (size_t r = 0; r < kRows; ++r) {
+    const std::string row(kSize, static_cast<char>(r));
+    const testing::Bytes example =
+        testing::Example({testing::Entry("x", testing::Feature(Kind::kBytes, testing::Strings({row})))});
+    file.Write(std::string(example.begin(), example.end()));
+    offsets.push_back(file.Header(r));
+    due += row;
+  }
+  const ShardSet shards({{file.span(), offsets}});
+  const ExampleParser parser({{"x", Kind::kBytes, Layout::kRaw, kSize, false, {}, {}}});
+  std::string out(due.size(), '-');
+  std::vector<Column> columns(1);
+  columns[0].dense = reinterpret_cast<uint8_t*>(out.data());
+  RowError error;
+  EXPECT_EQ(ParseRows(shards, AllRows(kRows), true, parser, columns.data(), &error), true);
+  EXPECT_EQ(out == due, true);
 }
 
 TEST(AnIndexThatLiesAboutTheNextRecordDoesNotCutThisOne) {

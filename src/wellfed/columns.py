@@ -1,7 +1,7 @@
 """Columns: one feature of many examples.
 
-A column is an array (equal shapes in each row), `Bytes` (a byte string in each place) or `Ragged` (rows of different
-length). None of them copies when it is sliced.
+A column is an array (equal shapes in each row), `Bytes` (a byte string in each place), `Ragged` (rows of different
+length) or `Sparse` (`wellfed.sparse`). None of them copies values when it is sliced.
 
     Bytes     data    [ p i g c o w a n t ]        one buffer, of any owner
               starts  [ 0, 3, 6 ]                  where each string begins in it
@@ -14,11 +14,12 @@ length). None of them copies when it is sliced.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+from wellfed.sparse import Sparse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -334,26 +335,11 @@ class Ragged:
         return f"Ragged({str(shown).replace('Ellipsis', '...')}, rows={len(self)})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sparse:
-    """Values with their indices, as tf.SparseTensor.
-
-    Attributes:
-      indices: int64 array (n, ndim), in row-major order unless the spec said that its input is sorted.
-      values: The n values: an array or `Bytes`.
-      dense_shape: The shape of the whole.
-    """
-
-    indices: NDArray[np.int64]
-    values: Any
-    dense_shape: tuple[int, ...]
-
-
 Column: TypeAlias = "NDArray[Any] | Bytes | Ragged"
 
 
 def concat_columns(columns: Sequence[Any]) -> Any:
-    """Puts columns of one type (arrays, `Bytes` or `Ragged`) end to end along the first dimension.
+    """Puts columns of one type (arrays, `Bytes`, `Ragged` or `Sparse`) end to end along the first dimension.
 
     Returns:
       A column of that type; arrays own their memory.

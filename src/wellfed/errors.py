@@ -336,8 +336,9 @@ class StageError(WellfedError, RuntimeError):
         self.stage, self.row, self.record, self.error = stage, row, record, error
 
     def __str__(self) -> str:
-        at = f"row {self.row}" + (f" ({self.record})" if self.record else "")
-        return f"{self.stage} failed at {at}: {self.error}"
+        at = f" at row {self.row}" if self.row >= 0 else ""
+        record = f" ({self.record})" if self.record else ""
+        return f"{self.stage} failed{at}{record}: {self.error}"
 
 
 class WorkerLostError(WellfedError, RuntimeError):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wellfed as wf
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import PlanError
 
 pytestmark = pytest.mark.arrow
@@ -106,6 +106,11 @@ def test_nested_elements_are_named_by_their_path(arrow):
 def test_a_row_is_refused_with_what_to_do(arrow):
     with pytest.raises(PlanError, match=r"x is one row \(int64\), not a column: batch\(\) the data set"):
         arrow.to_arrow(wf.from_arrays({"x": np.arange(3)}))
+
+
+def test_a_sparse_column_is_refused_by_name(arrow):
+    with pytest.raises(PlanError, match=r"s is sparse, and Arrow has no such column: select_columns\(\) the others"):
+        arrow.to_record_batch({"s": Sparse(np.array([[0, 2]]), np.array([20]), (3, 4))})
 
 
 def test_a_stream_has_a_record_batch_for_each_batch(arrow):

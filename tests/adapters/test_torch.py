@@ -12,7 +12,7 @@ from few_digits import few_digits
 from training_example import run
 
 import wellfed as wf
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import PlanError, StateError
 
 pytestmark = [
@@ -83,6 +83,15 @@ def test_rows_of_different_length_are_a_jagged_tensor(adapter):
 
     assert [row.tolist() for row in tensor.unbind()] == [[5, 6], [], [7]]
     assert tensor.values().data_ptr() == values.ctypes.data
+
+
+def test_a_sparse_column_is_a_sparse_tensor(adapter, torch):
+    column = Sparse(np.array([[0, 2], [2, 1]]), np.array([20.0, 10.0], np.float32), (3, 4))
+
+    tensor = adapter.to_torch({"s": column})["s"]
+
+    assert (tensor.layout, tensor.dtype) == (torch.sparse_coo, torch.float32)
+    assert tensor.to_dense().tolist() == column.to_dense().tolist()
 
 
 def test_structure_and_strings_stay_as_they_are(adapter, torch):

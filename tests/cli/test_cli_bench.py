@@ -45,6 +45,8 @@ def test_the_json_is_one_object_with_the_fields_of_the_account(wellfed, pairs):
         "epochs",
         "first_seconds",
         "remote",
+        "repeated",
+        "repeated_at",
         "replaced",
         "seconds",
         "sentence",

@@ -121,6 +121,7 @@ def _no_three(n):
         (lambda d: d.batch(3, drop_remainder=True), [[0, 1, 2], [3, 4, 5]]),
         (lambda d: d.batch(3).unbatch(), [0, 1, 2, 3, 4, 5, 6]),
         (lambda d: d.batch(3).rebatch(4), [[0, 1, 2, 3], [4, 5, 6]]),
+        (lambda d: d.batch(3).rebatch([4, 1]), [[0, 1, 2, 3], [4], [5, 6]]),
         (lambda d: d.take(1).concatenate(d.skip(6)), [0, 6]),
         (lambda d: d.take(2).enumerate(5), [(5, 0), (6, 1)]),
         (lambda d: Dataset.zip((d.take(2), d.skip(3))), [(0, 3), (1, 4)]),

@@ -33,6 +33,7 @@ VERBS = {
     "interleave": lambda d: d.interleave(lambda x: numbers(int(np.asarray(x).sum()) % 5).filter(even), 3, 2),
     "shuffled inner": lambda d: d.interleave(lambda x: numbers(int(np.asarray(x).sum()) % 5).shuffle(), 2, 1),
     "unbatch": lambda d: d.batch(3).unbatch(),
+    "rebatch": lambda d: d.batch(3).rebatch([2, 1, 4]).unbatch(),
     "scan": lambda d: d.scan(np.int64(0), lambda s, x: (s + np.asarray(x).sum(), s)),
     "unique": lambda d: d.unique(),
     "cache": lambda d: d.cache(),
@@ -160,6 +161,83 @@ AHEAD = 300  # Rows that the engines make ahead of a consumer that took one elem
 def test_a_resume_makes_the_rows_of_a_buffer_again_and_not_the_epoch(make, buffer):
     assert rows_made_on_resume(make, 1) < AHEAD + buffer
     assert rows_made_on_resume(make, 1500) < AHEAD + buffer
+
+
+class Called:
+    """A map function that keeps which elements it was called with."""
+
+    def __init__(self):
+        self.numbers, self._lock = [], threading.Lock()
+
+    def __call__(self, x):
+        with self._lock:
+            self.numbers.append(int(x))
+        return x
+
+
+ONE_FOR_ONE = {
+    "map": lambda d, called: d.map(called),
+    "map and enumerate": lambda d, called: d.map(called).enumerate().map(lambda pair: pair[1]),
+    "map and prefetch": lambda d, called: d.map(called).prefetch(2),
+    "map and map": lambda d, called: d.map(called).map(lambda x: x),
+}
+
+
+@pytest.mark.parametrize("verbs", ONE_FOR_ONE)
+@pytest.mark.parametrize("stop", [0, 1, 7, 500, 2000, 2995])
+def test_a_map_before_a_shuffle_buffer_is_called_again_for_the_elements_that_wait_alone(verbs, stop):
+    size, called = 40, Called()
+
+    def build():
+        return ONE_FOR_ONE[verbs](numbers(3000).filter(lambda x: True), called).shuffle(size, seed=2)
+
+    stopping = iter(build())
+    for _ in range(stop):
+        next(stopping)
+    saved = json.loads(json.dumps(stopping.state_dict()))
+    rest = [plain(e) for e in stopping]
+    called.numbers.clear()
+    resumed = iter(build())
+    resumed.load_state_dict(saved)
+    place = stop // 16 * 16  # One is remembered at each 16th element.
+    read = min(place + size, 3000) if place else 0
+
+    assert [plain(e) for e in resumed] == rest
+    assert len(called.numbers) == len(set(called.numbers))
+    assert sum(number < read for number in called.numbers) == (size if place else 0)
+
+
+def test_a_reservoir_whose_source_has_shrunk_says_so():
+    def build(length):
+        return numbers(40).filter(lambda x: x < length).shuffle(5, seed=1)
+
+    stopping = iter(build(40))
+    for _ in range(33):
+        next(stopping)
+    resumed = iter(build(33))
+    resumed.load_state_dict(stopping.state_dict())
+
+    with pytest.raises(StateError, match="37 elements came before it where the state was saved, here no more than 33"):
+        next(resumed)
+    stopping.close()
+
+
+def test_a_map_that_may_lose_elements_is_called_again_for_all_that_are_read_again():
+    def build():
+        return numbers(200).filter(lambda x: True).map(odd_ones).ignore_errors().shuffle(10, seed=2)
+
+    check_every_stop(build)
+
+
+def odd_ones(x):
+    if x % 2 == 0:
+        raise ValueError("even")
+    return x
+
+
+def test_a_shuffle_over_rows_by_number_has_no_buffer_to_make_again():
+    assert rows_made_on_resume(lambda d: d.shuffle(20_000, seed=0), 1) < AHEAD
+    assert rows_made_on_resume(lambda d: d.shuffle(20_000, seed=0), 1500) < AHEAD
 
 
 @given(st.integers(0, 300), st.integers(1, 20), st.integers(0, 5))

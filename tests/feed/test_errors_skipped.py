@@ -232,7 +232,7 @@ def test_a_generator_that_raises_has_ended():
         raise ValueError("pipe closed")
 
     got = []
-    with pytest.raises(ValueError, match="pipe closed"):
+    with pytest.raises(StageError, match="pipe closed"):
         got.extend(int(x) for x in feed.from_generator(broken).ignore_errors())
     assert got == [1]
 

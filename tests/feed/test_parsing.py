@@ -169,13 +169,6 @@ def test_versions_reach_the_batch(tmp_path):
     assert batch["y"].tolist() == [0.5, 2.5]
 
 
-def test_a_sparse_feature_says_what_to_do():
-    sparse = wf.SparseFeature("i", "v", np.int64, 10)
-
-    with pytest.raises(ValueError, match='feature "s": a feed has no sparse columns'):
-        steps_of([1]).parse({"s": sparse})
-
-
 def test_a_data_set_that_parses_pickles():
     dataset = from_records([sequence(n) for n in range(4)]).parse(SEQUENCES).batch(4)
     copy = pickle.loads(pickle.dumps(dataset))
@@ -256,6 +249,8 @@ ARRAYS = {"x": np.zeros((6, 2), np.float32), "s": wf.Bytes.from_list([b""] * 6),
         lambda d: d.filter(lambda e: e["n"] > 1).batch(2),
         lambda d: d.batch(3).unbatch(),
         lambda d: d.batch(3).rebatch(2),
+        lambda d: d.batch(3).rebatch(2, drop_remainder=True),
+        lambda d: d.batch(3).rebatch([2, 1], drop_remainder=True),
         lambda d: d.window(2),
         lambda d: d.unique().cache(),
     ],

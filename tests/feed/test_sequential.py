@@ -76,6 +76,34 @@ def test_rebatch_changes_the_size_and_nothing_else(length, first, second):
     assert ints(numbers(length).batch(first).rebatch(second)) == expected
 
 
+@given(lengths, st.integers(1, 5), st.lists(st.integers(1, 4), min_size=1, max_size=3), st.booleans())
+def test_sizes_of_rebatch_take_turns(length, first, sizes, drop):
+    expected, start, turn = [], 0, 0
+    while start < length:
+        size = sizes[turn % len(sizes)]
+        if start + size <= length or not drop:
+            expected.append(tuple(range(start, min(start + size, length))))
+        start, turn = start + size, turn + 1
+
+    assert ints(numbers(length).batch(first).rebatch(sizes, drop)) == expected
+    assert ints(numbers(length).batch(first).rebatch(np.array(sizes), drop)) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "what"),
+    [
+        (0, r"every size must be at least 1 row, got \[0\]"),
+        ([2, 0], r"every size must be at least 1 row, got \[2, 0\]"),
+        ([[1]], r"must be a whole number or several, got \[\[1\]\]"),
+        (2.5, "must be a whole number or several, got 2.5"),
+        ([], r"must be a whole number or several, got \[\]"),
+    ],
+)
+def test_sizes_that_are_none_are_refused(size, what):
+    with pytest.raises(PlanError, match=f"rebatch: .*{what}"):
+        numbers(4).batch(2).rebatch(size)
+
+
 @given(lengths)
 def test_scan_carries_a_state(length):
     running = numbers(length).scan(0, lambda state, x: (state + x, state + x))
@@ -202,7 +230,7 @@ def test_a_generator_that_raises_names_itself_after_what_it_yielded():
         raise ValueError("pipe closed")
 
     got = []
-    with pytest.raises(ValueError, match="pipe closed"):
+    with pytest.raises(StageError, match=r"broken at .* failed at row 1: ValueError: pipe closed"):
         got.extend(int(x) for x in from_generator(broken))
 
     assert got == [1]

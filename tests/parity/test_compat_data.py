@@ -53,6 +53,7 @@ VERBS = {
         [d, tf.data.Dataset.range(100, 103 + n)], tf.data.Dataset.range(2).repeat(9), stop_on_empty_dataset=n % 2 == 0
     ),
     "rebatch": lambda tf, d, n: d.batch(n + 1).rebatch(n // 2 + 1, drop_remainder=n % 2 == 0).unbatch(),
+    "rebatch in turn": lambda tf, d, n: d.batch(n + 1).rebatch([n + 1, 1, 2], drop_remainder=n % 2 == 0).unbatch(),
 }
 ENDS = {
     "as it is": lambda tf, d, n: d,

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import wellfed as wf
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import PlanError
 
 pytestmark = pytest.mark.tensorflow
 tf = pytest.importorskip("tensorflow")
+columns_of = pytest.importorskip("tensorflow_columns")
 
 NAMES = [b"pig", b"cow\x00", b"", b"\xff", b"ant"]
 COLUMNS = {
@@ -54,6 +55,44 @@ def test_rows_have_their_own_shapes(to_tf_dataset):
 
     assert rows.element_spec == {"x": tf.TensorSpec([], tf.int64), "name": tf.TensorSpec([], tf.string)}
     assert [row["name"].numpy() for row in rows] == NAMES
+
+
+SPARSE = Sparse(np.array([[0, 2], [0, 5], [2, 1], [4, 0]]), np.array([20, 50, 10, 1]), (5, 10))
+WORDS = Sparse(SPARSE.indices, Bytes.from_list(NAMES[:4]), (5, 10))
+
+
+def test_sparse_columns_become_sparse_tensors(to_tf_dataset):
+    batches = to_tf_dataset(wf.from_arrays({"s": SPARSE, "w": WORDS}).batch(2))
+    dense = [row.tolist() for batch in batches for row in tf.sparse.to_dense(batch["s"]).numpy()]
+
+    assert batches.element_spec["w"] == tf.SparseTensorSpec([None, 10], tf.string)
+    assert dense == SPARSE.to_dense().tolist()
+    assert [word for batch in batches for word in batch["w"].values.numpy()] == NAMES[:4]
+
+
+SPARSE_FEATURES = {
+    "s": wf.SparseFeature(["i", "j"], "v", np.float32, [10, 4]),
+    "n": wf.FixedLenFeature([], np.int64),
+}
+
+
+@pytest.mark.parametrize("single", [False, True], ids=["parse_example after batch", "parse_single_example in map"])
+def test_a_feed_with_sparse_features_gives_what_tf_data_gives(tmp_path, single):
+    path = str(tmp_path / "s.tfrecord")
+    with wf.TFRecordWriter(path) as writer:
+        for n in range(11):
+            places = [(9 - p, (n + p) % 4) for p in range(n % 4)]
+            at = np.array(places, np.int64).reshape(-1, 2)
+            writer.write(wf.encode_example({"n": n, "i": at[:, 0], "j": at[:, 1], "v": np.float32(n) + at[:, 0]}))
+    theirs = {name: columns_of.to_tensorflow(feature) for name, feature in SPARSE_FEATURES.items()}
+    records = tf.data.TFRecordDataset(path)
+    if single:
+        expected = records.map(lambda record: tf.io.parse_single_example(record, theirs)).batch(4)
+    else:
+        expected = records.batch(4).map(lambda batch: tf.io.parse_example(batch, theirs))
+    found = list(wf.TFRecordDataset(path, SPARSE_FEATURES).batch(4))
+
+    assert [columns_of.all_plain(batch) for batch in found] == [columns_of.all_plain(batch) for batch in expected]
 
 
 def test_each_iteration_is_the_next_epoch(to_tf_dataset):

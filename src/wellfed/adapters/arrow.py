@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError, PlanError
 from wellfed.feed.tree import leaves
 
@@ -101,6 +101,8 @@ def _array(column: Any, path: str) -> pa.Array:
         return pa.LargeListArray.from_arrays(pa.array(column.row_splits), _array(column.values, path))
     if isinstance(column, Bytes):
         return _shaped(_binary(column.reshape(-1)), column.shape)
+    if isinstance(column, Sparse):
+        raise PlanError("to_arrow", f"{path} is sparse, and Arrow has no such column: select_columns() the others")
     if not isinstance(column, np.ndarray) or not column.ndim:
         raise PlanError("to_arrow", f"{path} is one row ({type(column).__name__}), not a column: batch() the data set")
     if column.dtype.hasobject:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError, PlanError
 from wellfed.feed.tree import map_tree
 
@@ -35,7 +35,7 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
 
     Returns:
       A `tf.data.Dataset`; each iteration of it is the next epoch of `dataset`. Arrays are copied into tensors once,
-      `Bytes` become `tf.string`, `Ragged` become `tf.RaggedTensor`.
+      `Bytes` become `tf.string`, `Ragged` become `tf.RaggedTensor`, `Sparse` become `tf.SparseTensor`.
 
     Raises:
       PlanError: There is no first element to take the signature from.
@@ -60,6 +60,8 @@ def _value(column: Any) -> Any:
         return column.to_object_array()
     if isinstance(column, Ragged):
         return tf.RaggedTensor.from_row_splits(_value(column.values), column.row_splits, validate=False)
+    if isinstance(column, Sparse):
+        return tf.SparseTensor(column.indices, _value(column.values), column.dense_shape)
     return column
 
 
@@ -68,6 +70,8 @@ def _spec(column: Any) -> Any:
     if isinstance(value, tf.RaggedTensor):
         shape = [None] * (value.ragged_rank + 1) + value.flat_values.shape[1:].as_list()
         return tf.RaggedTensorSpec(shape, value.dtype, ragged_rank=value.ragged_rank)
+    if isinstance(value, tf.SparseTensor):
+        return tf.SparseTensorSpec([None, *column.dense_shape[1:]], value.dtype)
     if isinstance(column, (bytes, Bytes)):
         return tf.TensorSpec([None, *column.shape[1:]] if isinstance(column, Bytes) else [], tf.string)
     shape = np.shape(value)

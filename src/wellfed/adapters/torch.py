@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed.adapters.loader import Loader
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError
 from wellfed.feed.tree import leaves, map_tree
 
@@ -39,13 +39,14 @@ def to_torch(element: Tree, move: Callable[[torch.Tensor], torch.Tensor] | None 
     """An element with its columns as tensors.
 
     Args:
-      element: An array, a number, `Bytes`, `Ragged`, or a mapping or tuple of such.
+      element: An array, a number, `Bytes`, `Ragged`, `Sparse`, or a mapping or tuple of such.
       move: Called with each tensor; what it gives is taken instead.
 
     Returns:
       The same tree. Arrays become tensors of the same dtype and shape over the same memory (a copy where the array is
       read-only or has negative strides, which torch has not). `Ragged` numbers become a nested tensor with layout
-      `torch.jagged` over values and row_splits. Byte strings stay `Bytes` or `bytes`: torch has none.
+      `torch.jagged` over values and row_splits, `Sparse` numbers a sparse COO tensor. Byte strings stay `Bytes` or
+      `bytes`: torch has none.
 
     Raises:
       TypeError: torch has no such dtype.
@@ -62,7 +63,11 @@ def _tensor(column: Any, move: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     if isinstance(column, Ragged) and isinstance(column.values, np.ndarray):
         values, splits = _tensor(column.values, move), _tensor(column.row_splits, move)
         return torch.nested.nested_tensor_from_jagged(values, splits)
-    if isinstance(column, (Bytes, Ragged, bytes, str)):
+    if isinstance(column, Sparse) and isinstance(column.values, np.ndarray):
+        indices = move(torch.from_numpy(np.ascontiguousarray(column.indices.T)))
+        values = _tensor(column.values, move)
+        return torch.sparse_coo_tensor(indices, values, column.dense_shape, check_invariants=True)
+    if isinstance(column, (Bytes, Ragged, Sparse, bytes, str)):
         return column
     array = np.asarray(column)
     if not array.flags.writeable or any(stride < 0 for stride in array.strides):

@@ -100,8 +100,10 @@ class SequentialVerbs:
         return self.made(self.behind.unbatch(), mapped(self.known_spec, lambda s: TensorSpec(s.shape[1:], s.dtype)))
 
     def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
-        """Gives batches of another size, cut by columns."""
-        return self.unbatch().batch(batch_size, drop_remainder, name=name)
+        """Gives batches of other sizes, which take turns, cut by columns."""
+        del name
+        made = self.behind.rebatch(plain(batch_size), bool(plain(drop_remainder)))
+        return self.made(made, mapped(self.known_spec, lambda s: TensorSpec([None, *s.shape[1:]], s.dtype)))
 
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Gives elements that a function makes of a state and each element; it gives the next state besides."""

@@ -93,6 +93,7 @@ class FeatureParser:
         *,
         out: Mapping[str, np.ndarray[Any, Any]] | None = None,
         present: Mapping[str, np.ndarray[Any, Any]] | None = None,
+        warn: bool = True,
     ) -> dict[str, Any]:
         """Parses B Examples into one column per feature.
 
@@ -102,6 +103,7 @@ class FeatureParser:
             They are the columns returned. Others are allocated.
           present: bool arrays (B,) to write, by feature: False where the key was absent or its kind unset.
             For features that read one key alone.
+          warn: Warn of examples that hold a feature more than once; `native.repeated` counts them in any case.
 
         Returns, Raises:
           As in `parse_example`; ValueError also where `out` or `present` do not fit.
@@ -116,7 +118,7 @@ class FeatureParser:
         raw, failure, data = native_call(self.native, serialized, memory, marks)
         if failure is not None:
             raise self.error(failure)
-        if self.native.repeated != before:
+        if warn and self.native.repeated != before:
             warnings.warn(_REPEATED.format(self.native.repeated - before, rows), stacklevel=3)
         columns = self.columns(raw, dense, rows, data)
         if not masks:

@@ -13,7 +13,7 @@ from wellfed.feed.open import (
     sample_from_datasets,
 )
 from wellfed.feed.profiling import Profile, open_to_profile, profile
-from wellfed.feed.specs import RaggedTensorSpec, TensorSpec
+from wellfed.feed.specs import RaggedTensorSpec, SparseTensorSpec, TensorSpec
 from wellfed.feed.stages import row_seeds
 from wellfed.feed.stats import FeedStats, ReplacedRow, SkippedRow, StageStats
 
@@ -27,6 +27,7 @@ __all__ = [
     "RaggedTensorSpec",
     "ReplacedRow",
     "SkippedRow",
+    "SparseTensorSpec",
     "StageStats",
     "TFRecordDataset",
     "TensorSpec",

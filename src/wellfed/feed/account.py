@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from wellfed.feed import plan
 from wellfed.feed.advice import helps, name_of
+from wellfed.feed.cursors import pass_over
 from wellfed.feed.stats import StageStats
 
 if TYPE_CHECKING:
@@ -209,6 +210,14 @@ class _Timed(Iterator[Any]):
             self._flow.seconds += perf_counter() - began
         self._flow.rows += 1
         return element
+
+    def pass_over(self, count: int) -> int:
+        """See `wellfed.feed.cursors.pass_over`: what is passed over is timed and not counted."""
+        began = perf_counter()
+        try:
+            return pass_over(self._elements, count)
+        finally:
+            self._flow.seconds += perf_counter() - began
 
     def cursor(self) -> Any:
         """See `Stream`."""

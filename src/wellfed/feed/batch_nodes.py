@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wellfed.errors import PlanError
+from wellfed.feed.checks import check_whole
 
 if TYPE_CHECKING:
     from wellfed.feed.plan import Node, Tree
@@ -20,8 +20,7 @@ class Batch:
     drop_remainder: bool = False
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise PlanError("batch", f"batch_size must be at least 1 element, got {self.batch_size}")
+        check_whole(self, "batch", "batch_size", 1, "element")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,7 @@ class PaddedBatch:
     padding_values: Tree = None
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise PlanError("padded_batch", f"batch_size must be at least 1 element, got {self.batch_size}")
+        check_whole(self, "padded_batch", "batch_size", 1, "element")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,7 @@ class RaggedBatch:
     dense: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise PlanError("ragged_batch", f"batch_size must be at least 1 element, got {self.batch_size}")
+        check_whole(self, "ragged_batch", "batch_size", 1, "element")
 
 
 Batches = Batch | PaddedBatch | RaggedBatch

@@ -9,7 +9,7 @@ import numpy as np
 
 from wellfed.columns import Ragged
 from wellfed.errors import PlanError
-from wellfed.feed.calls import call
+from wellfed.feed.calls import call, failed
 from wellfed.feed.cursors import Point
 from wellfed.feed.guard import ROW_ERRORS
 from wellfed.feed.padding import pad
@@ -42,7 +42,7 @@ def buckets(node: plan.Bucket, source: Input, context: RunContext, number: int) 
         except StopIteration:
             break
         try:
-            length = int(call("bucket_by_sequence_length", node.length_of, element, number=point.taken))
+            length = _length(node, element, point.taken)
         except ROW_ERRORS as error:
             source.lost(error, point.taken)
             continue
@@ -60,6 +60,15 @@ def buckets(node: plan.Bucket, source: Input, context: RunContext, number: int) 
         held[bucket] = []
         if rows and not node.drop_remainder:
             yield _padded(node, rows, bucket)
+
+
+def _length(node: plan.Bucket, element: Tree, number: int) -> int:
+    found = call("bucket_by_sequence_length", node.length_of, element, number=number)
+    try:
+        return int(found)
+    except (TypeError, ValueError):
+        what = f"a length is due, got {found!r}"
+        raise failed("bucket_by_sequence_length", node.length_of, what, number) from None
 
 
 def _padded(node: plan.Bucket, rows: list[tuple[Point, Tree]], bucket: int) -> Tree:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wellfed.errors import StageError, WellfedError
 
 if TYPE_CHECKING:
@@ -32,4 +34,25 @@ def call(verb: str, function: Callable[..., Any], *arguments: Any, number: int =
     except WellfedError:
         raise
     except Exception as error:
-        raise StageError(f"{verb}({name_of(function)})", number, "", f"{type(error).__name__}: {error}") from error
+        raise failed(verb, function, f"{type(error).__name__}: {error}", number) from error
+
+
+def failed(verb: str, function: Callable[..., Any], what: str, number: int = -1) -> StageError:
+    """The error of a user's function: what was wrong, at which number of element."""
+    return StageError(f"{verb}({name_of(function)})", number, "", what)
+
+
+def judge(verb: str, predicate: Callable[[Any], Any], element: Any, number: int) -> bool:
+    """What a user's predicate says of an element.
+
+    Raises:
+      StageError: It raised, or gave no truth value.
+    """
+    found = call(verb, predicate, element, number=number)
+    try:
+        if found is not None:
+            return bool(found)
+    except ValueError:  # An array of several.
+        pass
+    shown = "None: does it lack its return?" if found is None else f"an array of shape {np.shape(found)}"
+    raise failed(verb, predicate, f"one truth value is due, got {shown}", number)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellfed.errors import PlanError
+from wellfed.feed.checks import check_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,3 +51,7 @@ class Sample:
     cumulative: NDArray[np.float64]
     count: int
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole(self, "sample", "count", 0, "elements")
+        check_whole(self, "sample", "seed", optional=True)

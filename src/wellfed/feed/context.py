@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 
 from wellfed.errors import PlanError
+from wellfed.feed.checks import check_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,7 @@ class RunContext:
     consumed: int = 0
 
     def __post_init__(self) -> None:
-        if self.epoch < 0:
-            raise PlanError("epoch", f"epoch must be at least 0, got {self.epoch}")
+        check_whole(self, "epoch", "epoch", 0)
         if not 0 <= self.rank < self.world_size:
             raise PlanError("shard", f"rank must be in [0, {self.world_size}), got {self.rank}")
 

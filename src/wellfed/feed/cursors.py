@@ -14,14 +14,18 @@ before it yields, how it goes on behind whatever element it yielded last:
     source.resumes(state, at)       the source is read again from the point `at()`
 
 and it begins with `source.taken` elements taken and `source.state` given where it is opened at a cursor.
+
+A verb that makes each of its elements of one of its source's and of nothing else says `source.passes()`: then elements
+that nobody wants are passed over without being made.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from wellfed.feed.guard import ROW_ERRORS
 from wellfed.feed.tree import Tree
@@ -44,6 +48,25 @@ class Stream(Protocol):
 
     def cursor(self) -> Cursor:
         """From where the stream goes on behind the last element that it gave; never None."""
+
+
+@runtime_checkable
+class Passing(Protocol):
+    """A stream that may go by elements without making them."""
+
+    def pass_over(self, count: int) -> int:
+        """See `pass_over`."""
+
+
+def pass_over(elements: Iterator[Tree], count: int) -> int:
+    """Goes by elements that nobody wants; a stream that can leaves them unmade.
+
+    Returns:
+      How many: fewer than `count` where they end.
+    """
+    if isinstance(elements, Passing):
+        return elements.pass_over(count)
+    return sum(1 for _ in itertools.islice(elements, count))
 
 
 Opener: TypeAlias = Callable[[Cursor, bool], Stream]
@@ -80,6 +103,7 @@ class Input(Iterator[Tree]):
       taken: How many elements of the source were taken, also before the stream was opened at a cursor.
       state: What the verb had told of itself where it begins; None at the start.
       since: Elements that the verb yielded since it began at `point`.
+      one_for_one: Whether the verb said `passes`.
     """
 
     def __init__(self, open_source: Opener, point: Point, state: Any, lost: Lost) -> None:
@@ -87,6 +111,7 @@ class Input(Iterator[Tree]):
         self._source: Stream | None = None  # Opened when it is first asked: a cache may never ask.
         self.taken, self.state = point.taken, state
         self.since = 0
+        self.one_for_one = False
         self._told: tuple[Callable[[], Any], Callable[[], Point | None]] | None = None
 
     def __iter__(self) -> Iterator[Tree]:  # A generator passes an element on in half the time of `__next__`.
@@ -108,6 +133,12 @@ class Input(Iterator[Tree]):
                 self.lost(error, self.taken - 1)
             else:
                 yield element, result
+
+    def pass_over(self, count: int) -> int:
+        """See `pass_over`."""
+        passed = pass_over(self._source or self._opened(), count)
+        self.taken += passed
+        return passed
 
     def _opened(self) -> Stream:
         self._source = self._open(self._begin.below, False)
@@ -131,6 +162,10 @@ class Input(Iterator[Tree]):
           at: The point from which the source is read again; None: from where it stands.
         """
         self._told = (state, at)
+
+    def passes(self) -> None:
+        """Says that each element of the verb is made of one of the source's, by its number and nothing else."""
+        self.one_for_one = True
 
     def cursor(self) -> Cursor:
         """[taken, state, since, below] of the verb."""
@@ -173,6 +208,14 @@ class Stage(Iterator[Tree]):
         element = next(self._elements)
         self._input.since += 1
         return element
+
+    def pass_over(self, count: int) -> int:
+        """See `pass_over`."""
+        self._catch_up()
+        taken = self._input
+        passed = taken.pass_over(count) if taken.one_for_one else pass_over(self._elements, count)
+        taken.since += passed
+        return passed
 
     def _catch_up(self) -> None:
         self._started = True

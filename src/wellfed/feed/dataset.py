@@ -116,7 +116,7 @@ class Dataset(Verbs, SequentialVerbs):
 
     @property
     def element_spec(self) -> Any:
-        """The form of an element: a tree like it with `TensorSpec`s and `RaggedTensorSpec`s for leaves.
+        """The form of an element: a tree like it with `TensorSpec`s and the like for leaves.
 
         It follows from the plan up to the first function of a user's. After one, the first element is made and shows
         its form: then each shape is that element's own.

@@ -45,7 +45,7 @@ class ElementVerbs(ABC):
             which what older records lack is filled.
 
         Raises:
-          ValueError: The features cannot be compiled, or one is a SparseFeature.
+          ValueError: The features cannot be compiled.
           ExampleError: At iteration: a record does not fit them; names the file and the record.
 
         Differs from tf.io.parse_example:
@@ -95,6 +95,9 @@ class ElementVerbs(ABC):
         """Mappings with these names only, in this order. Addressable.
 
         Raises:
-          PlanError: At iteration: an element has no such name.
+          PlanError: There is no name. At iteration: an element has no such name.
         """
+        if not names or not all(isinstance(name, str) for name in names):
+            shown = ", ".join(map(repr, names)) or "none"
+            raise PlanError("select_columns", f'names are due, such as select_columns("x", "y"); got {shown}')
         return self.map(SelectColumns(names))

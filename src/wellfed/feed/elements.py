@@ -5,7 +5,7 @@ length of the form [4 bytes, little-endian] | the form, as JSON | the memory of 
 {"m": {name: form}}    mapping             {"a": [dtype, shape]}   array          {"b": size}     bytes
 {"t": [form, ...]}     tuple               {"s": dtype}            NumPy scalar   {"u": size}     str
 {"R": [form, rows]}    Ragged              {"B": [shape, size]}    Bytes          {"v": value}    number of Python's
-{"P": [form, rows, padding]}  Ragged that a batch pads
+{"P": [form, rows, padding]}  Ragged that a batch pads    {"S": [form, form, shape]}  Sparse
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import PlanError
 from wellfed.feed.ragged import Steps
 
@@ -62,6 +62,14 @@ def _form(element: Tree, parts: list[bytes], verb: str, path: str) -> dict[str, 
             padding = element.padding if isinstance(element.padding, (int, float)) else None
             return {"P": [_form(element.values, parts, verb, path), rows, padding]}
         return {"R": [_form(element.values, parts, verb, path), rows]}
+    if isinstance(element, Sparse):
+        return {
+            "S": [
+                _form(element.indices, parts, verb, path),
+                _form(element.values, parts, verb, path),
+                element.dense_shape,
+            ]
+        }
     return _form_of_leaf(element, parts, verb, path)
 
 
@@ -108,6 +116,8 @@ class _Reader:
                 splits = self._array(np.int64, (told[1] + 1,))
                 values = self.element(told[0])
                 return Ragged(values, splits) if kind == "R" else Steps(values, splits, told[2])
+            case "S":
+                return Sparse(self.element(told[0]), self.element(told[1]), tuple(told[2]))
         return self._leaf(kind, told)
 
     def _leaf(self, kind: str, told: Any) -> Any:

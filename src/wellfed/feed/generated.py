@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from wellfed.feed.calls import call
+from wellfed.errors import WellfedError
+from wellfed.feed.calls import Cancelled, call, failed
 from wellfed.feed.tree import Tree
 
 if TYPE_CHECKING:
@@ -26,12 +27,21 @@ class Generated(Iterator[Tree]):
         saved: Any
         self._given: int
         self._given, saved = cursor[_MARK] if cursor else (0, None)
-        self._elements: Any = iter(call(_MARK, make))
+        self._make = make
+        elements = call(_MARK, make)
+        if not hasattr(elements, "__iter__"):
+            raise failed(_MARK, make, f"an iterable is due, got {type(elements).__name__}")
+        self._elements: Any = iter(elements)
         if self._given:
             call(_MARK, self._elements.load_state_dict, saved)
 
     def __next__(self) -> Tree:
-        element = next(self._elements)
+        try:
+            element = next(self._elements)
+        except (StopIteration, WellfedError, Cancelled):
+            raise
+        except Exception as error:
+            raise failed(_MARK, self._make, f"{type(error).__name__}: {error}", self._given) from error
         self._given += 1
         return element
 

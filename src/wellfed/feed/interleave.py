@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wellfed.feed import plan
-from wellfed.feed.calls import call
+from wellfed.feed.calls import call, failed
 from wellfed.feed.cursors import Cursor, Input, Point
 from wellfed.feed.guard import ROW_ERRORS
 from wellfed.feed.mixing import mix
@@ -56,6 +56,9 @@ class _Cycle:
         elements = call(self._verb, self._function, element, number=point.taken)
         nested = getattr(elements, "_nested", None)
         if nested is None:
+            if not hasattr(elements, "__iter__"):
+                what = f"a data set or another iterable is due, got {type(elements).__name__}"
+                raise failed(self._verb, self._function, what, point.taken)
             return _Place(point, _Counted(elements, cursor))
         seed = mix(self._context.seed, self._number, self._context.epoch, point.taken)
         return _Place(point, nested(seed, cursor))

@@ -207,6 +207,7 @@ class DatasetIterator(Iterator[Tree]):
         """
         if self._runner is None:
             return FeedStats(0, 0.0, 0.0)
+        repeated, repeated_at = self._readers.repeats()
         return FeedStats(
             self._position - self._from,
             (self._ended or perf_counter()) - self._began,
@@ -217,6 +218,8 @@ class DatasetIterator(Iterator[Tree]):
             self._runner.report.skipped(),
             first_seconds=self._first,
             remote=self._readers.remote_stats(),
+            repeated=repeated,
+            repeated_at=repeated_at,
         )
 
     def close(self) -> None:

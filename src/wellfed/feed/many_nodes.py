@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellfed.errors import PlanError
+from wellfed.feed.checks import check_whole
 
 if TYPE_CHECKING:
     from wellfed.feed.plan import Node
@@ -60,6 +61,9 @@ class SampleFromDatasets:
     seed: int | None = None
     stop_on_empty_dataset: bool = False
     rerandomize_each_iteration: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole(self, "sample_from_datasets", "seed", optional=True)
 
 
 @dataclass(frozen=True, slots=True)

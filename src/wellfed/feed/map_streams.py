@@ -35,6 +35,8 @@ def map_here(node: plan.Map, source: Input, context: RunContext, number: int) ->
         return call("map", node.function, element, number=at)
 
     source.resumes()
+    if not context.ignoring:  # Else only a call shows whether there is an element.
+        source.passes()
     return (made for _, made in source.tried(make))
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import itertools
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.datasets import is_dataset, open_dataset
 from wellfed.errors import DatasetError, PlanError
 from wellfed.example import infer_spec, scan_features
@@ -21,7 +23,7 @@ from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.io import TFRecordReader, expand_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from wellfed.example import FeatureSpec
     from wellfed.feed.parsing import Features
@@ -37,8 +39,8 @@ def from_arrays(columns: Tree) -> Dataset:
     """A data set whose elements are the rows of columns in memory. Addressable.
 
     Args:
-      columns: An array, `Bytes` or `Ragged`, or a mapping or tuple of such, all of one length. Lists become arrays.
-        Kept, not copied, so do not change them while they are read; what is delivered are copies.
+      columns: An array, `Bytes`, `Ragged` or `Sparse`, or a mapping or tuple of such, all of one length. Lists
+        become arrays. Kept, not copied, so do not change them while they are read; what is delivered are copies.
 
     Raises:
       PlanError: There is no column, or their lengths differ.
@@ -57,9 +59,13 @@ def from_arrays(columns: Tree) -> Dataset:
 
 
 def _as_column(column: object) -> object:
-    if isinstance(column, (Bytes, Ragged)):
+    if isinstance(column, (Bytes, Ragged, Sparse)):
         return column
-    array = np.asarray(column)
+    try:
+        array = np.asarray(column)
+    except ValueError:
+        what = "rows differ in shape, so they are no array: wf.Ragged.from_list(rows, dtype) makes a column of them"
+        raise PlanError("from_arrays", what) from None
     if not array.ndim:
         raise PlanError("from_arrays", f"a column needs at least 1 dimension, got {column!r}")
     return array
@@ -159,6 +165,8 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
       {'x': TensorSpec(shape=(), dtype=dtype('int64'))}
       >>> folder.cleanup()
     """
+    if not isinstance(filenames, (str, os.PathLike, Iterable)):
+        raise PlanError("TFRecordDataset", f"a path, a pattern or several are due, got {filenames!r}")
     files = tuple(expand_patterns(filenames))
     if features == "infer":
         features = infer_features(files, compression_type, remote)[0]
@@ -195,6 +203,10 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
         return _open_folder(path, split, features, decode, on_damage=on_damage, check_crc=check_crc, remote=remote)
     if split is not None:
         raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
+    if isinstance(path, (str, os.PathLike)):
+        for file in expand_patterns(path):
+            if "://" not in file and not os.path.exists(file):  # noqa: PTH110 -- a str, as patterns give.
+                raise FileNotFoundError(errno.ENOENT, "nothing is there: no file and no folder of a data set", file)
     return TFRecordDataset(path, features, on_damage=on_damage, check_crc=check_crc, remote=remote)
 
 
@@ -310,7 +322,7 @@ def choose_from_datasets(
       >>> [int(n) for n in choose_from_datasets([range(3), range(10, 13)], choices)]
       [0, 10, 1, 11, 2, 12]
     """
-    _several("choose_from_datasets", datasets)
+    _several("choose_from_datasets", [*datasets, choice_dataset] if datasets else [])
 
     def make(sources: tuple[plan.Node, ...]) -> plan.Node:
         return plan.ChooseFromDatasets(sources, stop_on_empty_dataset)
@@ -321,6 +333,9 @@ def choose_from_datasets(
 def _several(verb: str, datasets: Sequence[Dataset]) -> Sequence[Dataset]:
     if not datasets:
         raise PlanError(verb, "at least one data set is due, got none")
+    for dataset in datasets:
+        if not isinstance(dataset, Dataset):
+            raise PlanError(verb, f"a data set is due, got {type(dataset).__name__}")
     return datasets
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wellfed.feed.usable import usable_cores
 
-UNIT_BYTES = 4 << 20
+UNIT_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.ragged import ragged_of
@@ -37,7 +37,13 @@ def pad(batch: Tree, shapes: Tree, values: Tree, path: str = "") -> Tree:
             pad(branch, _under(shapes, n, path), _under(values, n, path), f"{path}.{n}")
             for n, branch in enumerate(batch)
         )
-    return _pad_column(batch, shapes, values, path.removeprefix(".") or "the element")
+    where = path.removeprefix(".") or "the element"
+    try:
+        return _pad_column(batch, shapes, values, where)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, PlanError):
+            raise
+        raise PlanError("padded_batch", f"{where}: its padded_shapes or padding_values do not fit: {error}") from error
 
 
 def _under(tree: Tree, name: Any, path: str) -> Tree:
@@ -52,8 +58,10 @@ def _under(tree: Tree, name: Any, path: str) -> Tree:
 
 def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, path: str) -> Any:
     if isinstance(column, Ragged):
-        return column.to_padded(value, None if shape is None else list(shape))
-    if isinstance(column, Bytes):
+        due = None if shape is None else list(shape)
+        _check_lengths(column, due or [], path)
+        return column.to_padded(value, due)
+    if isinstance(column, (Bytes, Sparse)):
         return column
     rows = [np.asarray(row) for row in column]
     rank = max((row.ndim for row in rows), default=column.ndim - 1)
@@ -72,7 +80,18 @@ def _pad_column(column: Any, shape: Sequence[int | None] | None, value: Any, pat
     return out
 
 
-def finished(node: plan.Batches, columns: Tree) -> Tree:
+def _check_lengths(column: Any, shape: Sequence[int | None], path: str) -> None:
+    """Refuses rows that `to_padded` would cut."""
+    for most in shape:
+        if not isinstance(column, Ragged):
+            return
+        longest = int(column.lengths.max(initial=0))
+        if most is not None and longest > most:
+            raise PlanError("padded_batch", f"{path}: a row of {longest} values is longer than {most}")
+        column = column.values
+
+
+def finished(node: plan.Batches | plan.Rebatch, columns: Tree) -> Tree:
     """The columns of one batch as its node wants them."""
     if isinstance(node, plan.PaddedBatch):
         return pad(columns, node.padded_shapes, node.padding_values)
@@ -105,6 +124,8 @@ def ragged(batch: Tree, known: Collection[str], path: str = "") -> Tree:
 def _ragged_column(column: Any) -> Any:
     if isinstance(column, Ragged):
         return Ragged(column.values, column.row_splits)  # Also where a plain batch would pad it.
+    if isinstance(column, Sparse):
+        return column
     if isinstance(column, np.ndarray) and column.dtype.hasobject and np.ndim(column[0]):
         return ragged_of(list(column))
     if len(column.shape) == 1:

@@ -21,7 +21,6 @@ from wellfed.example import (
     RaggedFeature,
     RawFeature,
     SequenceFeatures,
-    SparseFeature,
     VarLenFeature,
     VersionedFeatures,
     compile_features,
@@ -88,14 +87,9 @@ def _unpadded(features: Mapping[str, FeatureSpec]) -> dict[str, FeatureSpec]:
     """The features with each that would be padded to the longest row of the unit as rows of any length.
 
     Raises:
-      ValueError: They cannot be compiled, or one is none that a feed can hold.
+      ValueError: They cannot be compiled.
     """
     compile_features(features)
-    if sparse := [name for name, feature in features.items() if isinstance(feature, SparseFeature)]:
-        raise ValueError(
-            f'feature "{sparse[0]}": a feed has no sparse columns; read indices and values as a VarLenFeature each, or '
-            "parse_example batches in a map"
-        )
     return {**features, **{name: VarLenFeature(feature.dtype) for name, feature in _padded(features).items()}}
 
 
@@ -125,6 +119,11 @@ def parse_records(node: plan.Node, features: Features) -> plan.Node:
 
     Parsing before `batch` is the same as after it, and the reader does it.
     """
+    if not isinstance(features, (Mapping, SequenceFeatures, VersionedFeatures)):
+        due = 'a mapping such as {"x": FixedLenFeature([], np.int64)}, SequenceFeatures or VersionedFeatures is due'
+        raise PlanError("parse", f"{due}, got {features!r}")
+    if isinstance(features, Mapping):
+        compile_features(features)  # What cannot be compiled is told now.
     if isinstance(node, plan.Batch):
         return replace(node, source=parse_records(node.source, features))
     reader = _at_the_reader(node, features) if isinstance(features, Mapping) and not _special(features) else None

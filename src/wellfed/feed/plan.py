@@ -10,8 +10,8 @@
 
     Generator                                          elements of a Python iterable, forward only
       Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
-      Unbatch | Scan | Unique | Cache | Window         what came before decides
-      | BufferShuffle | Bucket | IgnoreErrors
+      Unbatch | Rebatch | Scan | Unique | Cache        what came before decides
+      | Window | BufferShuffle | Bucket | IgnoreErrors
       SampleFromDatasets | ChooseFromDatasets          several sources: one drawn, or named, at a time
 
 The first group is *addressable*: any element can be made at any time. The second is not: its elements are made one
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from wellfed.errors import PlanError
 from wellfed.feed.batch_nodes import Batch, Batches, PaddedBatch, RaggedBatch
+from wellfed.feed.checks import check_whole
 from wellfed.feed.choice_nodes import Part, Sample, Select
 from wellfed.feed.many_nodes import ChooseFromDatasets, Concatenate, Mix, SampleFromDatasets, Zip
 from wellfed.feed.sequential_nodes import (
@@ -40,6 +41,7 @@ from wellfed.feed.sequential_nodes import (
     Generator,
     IgnoreErrors,
     Interleave,
+    Rebatch,
     Scan,
     TakeWhile,
     Unbatch,
@@ -77,6 +79,7 @@ __all__ = [
     "Prefetch",
     "RaggedBatch",
     "Range",
+    "Rebatch",
     "Records",
     "Repeat",
     "RowIds",
@@ -180,8 +183,8 @@ class Shuffle:
     window: int = 1
 
     def __post_init__(self) -> None:
-        if self.block is not None and self.block < 1:
-            raise PlanError("shuffle", f"block must be at least 1 element, got {self.block}")
+        check_whole(self, "shuffle", "seed", optional=True)
+        check_whole(self, "shuffle", "block", 1, "element", optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +206,8 @@ class Shard:
     def __post_init__(self) -> None:
         if (self.num_shards is None) != (self.index is None):
             raise PlanError("shard", "num_shards and index go together: give both or neither")
-        if self.num_shards is not None and self.num_shards < 1:
-            raise PlanError("shard", f"num_shards must be at least 1, got {self.num_shards}")
+        check_whole(self, "shard", "num_shards", 1, optional=True)
+        check_whole(self, "shard", "index", optional=True)
         if self.index is not None and not 0 <= self.index < (self.num_shards or 0):
             raise PlanError("shard", f"index must be in [0, {self.num_shards}), got {self.index}")
         if self.even not in (None, "drop", "pad"):
@@ -219,8 +222,7 @@ class Take:
     count: int
 
     def __post_init__(self) -> None:
-        if self.count < 0:
-            raise PlanError("take", f"count must be at least 0 elements, got {self.count}")
+        check_whole(self, "take", "count", 0, "elements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +233,7 @@ class Skip:
     count: int
 
     def __post_init__(self) -> None:
-        if self.count < 0:
-            raise PlanError("skip", f"count must be at least 0 elements, got {self.count}")
+        check_whole(self, "skip", "count", 0, "elements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +244,7 @@ class Repeat:
     count: int | None = None
 
     def __post_init__(self) -> None:
-        if self.count is not None and self.count < 0:
-            raise PlanError("repeat", f"count must be at least 0 times, or None for ever; got {self.count}")
+        check_whole(self, "repeat", "count", 0, "times, or None for ever", optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +272,7 @@ class Prefetch:
     buffer_size: int | None = None
 
     def __post_init__(self) -> None:
-        if self.buffer_size is not None and self.buffer_size < 0:
-            raise PlanError("prefetch", f"buffer_size must be at least 0 elements, got {self.buffer_size}")
+        check_whole(self, "prefetch", "buffer_size", 0, "elements", optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +281,9 @@ class Enumerate:
 
     source: Node
     start: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole(self, "enumerate", "start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +318,7 @@ Sequential = (
     | TakeWhile
     | Interleave
     | Unbatch
+    | Rebatch
     | Scan
     | Unique
     | Cache
@@ -359,7 +362,7 @@ def makes_batches(node: Node) -> bool:
     """Whether elements of the plan are batches."""
     batched = False
     for step in walk(node):
-        if isinstance(step, (*get_args(Batches), Bucket, Window)):
+        if isinstance(step, (*get_args(Batches), Bucket, Window, Rebatch)):
             batched = True
         elif isinstance(step, (Unbatch, Interleave)):
             batched = False

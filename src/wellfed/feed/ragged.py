@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged, concat_columns
+from wellfed.columns import Bytes, Ragged, Sparse, concat_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,6 +74,8 @@ def owned(column: Any) -> Any:
         if isinstance(column, Steps):
             return Steps(values, column.row_splits.copy(), column.padding)
         return Ragged(values, column.row_splits.copy())
+    if isinstance(column, Sparse):
+        return Sparse(column.indices.copy(), owned(column.values), column.dense_shape)
     if isinstance(column, Bytes):
         return column.compact()
     return column.copy() if isinstance(column, np.ndarray) else column

@@ -150,6 +150,11 @@ class Readers:
         """What was done so far to read files behind URLs."""
         return sum((shared.remote_stats() for shared in self._shared.values()), RemoteStats())
 
+    def repeats(self) -> tuple[int, str]:
+        """How many records parsed so far hold a feature more than once, and where one of them is."""
+        found = [shared.repeats() for shared in self._shared.values()]
+        return sum(count for count, _ in found), next((where for _, where in found if where), "")
+
     @classmethod
     def merged(cls, several: Iterable[Readers]) -> Readers:
         """The readers of all, each once."""
@@ -178,6 +183,10 @@ class _Shared:
     def remote_stats(self) -> RemoteStats:
         reader = self._reader
         return reader.remote_stats() if isinstance(reader, TakenReader) else RemoteStats()
+
+    def repeats(self) -> tuple[int, str]:
+        found = getattr(self._reader, "repeats", None)
+        return (0, "") if found is None else (found.count(), found.where)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_Shared, (self._source,))

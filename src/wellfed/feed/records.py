@@ -13,6 +13,7 @@ import contextlib
 import threading
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,7 @@ class RecordsReader:
     def __init__(self, node: plan.Records) -> None:
         self._node = node
         self._rows = RowParser(node)
+        self.repeats = self._rows.repeats
         self._lock = threading.Lock()  # Guards what `_reset` makes.
         self._reset()
 
@@ -186,10 +188,12 @@ class RecordsReader:
         return Unit(self._columns(window, within), None, rows)
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
-        columns, failure = self._rows.columns(window.shards, rows)
-        if failure is not None:
-            raise self._error(window, failure)
-        return columns
+        return self._rows.columns(
+            window.shards,
+            rows,
+            partial(self._error, window),
+            lambda row: self.locate(window.first_row + int(rows[row])),
+        )
 
     def _error(self, window: _Window, failure: Any) -> Exception:
         status, _position, shard, record, offset, parse = failure
@@ -204,8 +208,8 @@ class RecordsReader:
                 file.index.check_tables()
             reason = explain(file.mapped.data, offset, status)
             return record_error(status, reason, file.mapped.path, number, offset)
-        assert self._rows.parser is not None
-        return self._rows.parser.error(parse, file.mapped.path, number)
+        assert self.repeats is not None
+        return self.repeats.parser.error(parse, file.mapped.path, number)
 
     # --- Facts --------------------------------------------------------------------------------------
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
+from wellfed.feed import plan
 from wellfed.feed.padding import finished
 from wellfed.feed.ragged import owned
-from wellfed.feed.tree import Tree, concat_rows, length_of, map_tree, map_trees, nbytes_of, rows_of
+from wellfed.feed.tree import Tree, concat_rows, map_tree, map_trees, nbytes_of, rows_in, rows_of
 from wellfed.feed.unit import SMALL_BATCH
 
 if TYPE_CHECKING:
-    from wellfed.feed import plan
     from wellfed.feed.cursors import Cursor, Stream
 
 
@@ -26,14 +26,18 @@ class Regrouped(Iterator[Tree]):
     """The batches of a node over chunks of rows: a `Stream`.
 
     Args:
-      node: What the batches are like.
+      node: What the batches are like, and how large, in turn.
       open_chunks: Opens the columns at a cursor of theirs.
-      cursor: [the chunks' cursor before the one at hand, rows taken from there on].
+      cursor: [the chunks' cursor before the one at hand, rows taken from there on, whose size's turn it is].
     """
 
-    def __init__(self, node: plan.Batches, open_chunks: Callable[[Cursor], Stream], cursor: Cursor) -> None:
+    def __init__(
+        self, node: plan.Batches | plan.Rebatch, open_chunks: Callable[[Cursor], Stream], cursor: Cursor
+    ) -> None:
         self._node = node
-        begin, drop = cursor or (None, 0)
+        begin, drop, turn = cursor or (None, 0, 0)
+        self._sizes = node.batch_sizes if isinstance(node, plan.Rebatch) else (node.batch_size,)
+        self._turn: int = turn
         self._begin: Cursor = begin
         self._drop: int = drop  # Rows that were taken before.
         self._chunks = open_chunks(self._begin)
@@ -42,7 +46,7 @@ class Regrouped(Iterator[Tree]):
 
     def __next__(self) -> Tree:
         parts: list[Tree] = []
-        due = self._node.batch_size
+        due = self._sizes[self._turn]
         while due and (self._at < self._length or self._find_chunk()):
             stop = min(self._at + due, self._length)
             parts.append(rows_of(self._chunk, self._at, stop))
@@ -50,6 +54,7 @@ class Regrouped(Iterator[Tree]):
             self._at = stop
         if not parts or (due and self._node.drop_remainder):
             raise StopIteration
+        self._turn = (self._turn + 1) % len(self._sizes)
         return finished(self._node, _joined(parts))
 
     def _find_chunk(self) -> bool:
@@ -61,7 +66,7 @@ class Regrouped(Iterator[Tree]):
             except StopIteration:
                 return False
             self._chunk = map_tree(_column, chunk)
-            self._begin, self._length = begin, length_of(self._chunk)
+            self._begin, self._length = begin, rows_in(self._chunk, plan.name_of(self._node))
             self._at = min(self._drop, self._length)
             self._drop -= self._at
             if self._at < self._length:
@@ -69,11 +74,11 @@ class Regrouped(Iterator[Tree]):
 
     def cursor(self) -> Cursor:
         """See `Stream`."""
-        return [self._begin, self._at + self._drop]
+        return [self._begin, self._at + self._drop, self._turn]
 
 
 def _column(leaf: Any) -> Any:
-    return leaf if isinstance(leaf, (Bytes, Ragged)) else np.asarray(leaf)
+    return leaf if isinstance(leaf, (Bytes, Ragged, Sparse)) else np.asarray(leaf)
 
 
 def _joined(parts: list[Tree]) -> Tree:

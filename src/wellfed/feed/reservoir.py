@@ -7,7 +7,8 @@
 A draw is a function of its number, so which element lies in which slot after any number of draws is found by looking
 back until each slot was met: about `size * (log(size) + 1)` draws, without an element at hand. To go on at a place,
 the source is opened at a point no later than the oldest element that still lies in a slot, and read from there. An
-element waits for `size` draws on average, and the oldest of all for about `log(size) + 1` times as many.
+element waits for `size` draws on average, and the oldest of all for about `log(size) + 1` times as many. Those on the
+way that were drawn are passed over: what is made element for element below makes none of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wellfed.errors import StateError
 from wellfed.feed.mixing import mix, mix_each
 
 if TYPE_CHECKING:
@@ -100,14 +102,24 @@ class _Reservoir:
         return [self.drawn, self.taken, self.last]
 
     def refill(self, source: Input, drawn: int, taken: int) -> None:
-        """Fills the slots as they were after `drawn` draws, with `taken` elements of the source gone by."""
+        """Fills the slots as they were after `drawn` draws, with `taken` elements of the source gone by.
+
+        Raises:
+          StateError: The source has fewer elements now.
+        """
         size = min(taken, self._size)
         numbers = contents(self._seed, drawn, self._size)[:size]
         slots = {int(number): slot for slot, number in enumerate(numbers)}
         self.held, self._numbers = [None] * size, numbers.tolist()
         while source.taken < taken:
             self.pass_by(source)
-            number, element = source.taken, next(source)
+            number = source.taken
+            element = next(source, None) if number in slots else source.pass_over(1)
+            if source.taken == number:
+                raise StateError(
+                    f"shuffle(buffer_size): {taken} elements came before it where the state was saved, here no "
+                    f"more than {number}; a function before it must give the same for the same element"
+                )
             if number in slots:
                 self.put(slots[number], number, element)
         self.drawn, self.taken = drawn, taken

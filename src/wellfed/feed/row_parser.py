@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed.columns import Bytes
-from wellfed.example import compile_features
 from wellfed.feed.memory import pool
+from wellfed.feed.repeats import Repeats
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wellfed import _native
+    from wellfed.example import FeatureParser
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
 
@@ -21,22 +24,42 @@ class RowParser:
     """What becomes of the records of a `plan.Records`. Thread-safe.
 
     Attributes:
-      parser: Parses Examples; None where elements are the records' bytes.
+      repeats: Parses Examples, and looks for features that one holds twice; None where elements are the records' bytes.
     """
 
     def __init__(self, node: plan.Records) -> None:
-        self.parser = compile_features(node.features) if node.features is not None else None
+        self.repeats = None if node.features is None else Repeats(node.features)
         self._check = node.check_crc
 
-    def columns(self, shards: _native.ShardSet, rows: UInt64s) -> tuple[Any, Any]:
-        """Columns of some rows in memory of their own, and None; or None, and what failed as `ShardSet.parse` says."""
-        if self.parser is None:
+    def columns(
+        self, shards: _native.ShardSet, rows: UInt64s, failed: Callable[[Any], Exception], locate: Callable[[int], str]
+    ) -> Any:
+        """Columns of some rows, in memory of their own.
+
+        Args:
+          shards: Memory that holds them.
+          rows: Their numbers in it.
+          failed: Makes the error to raise out of what `ShardSet.parse` says that failed.
+          locate: Says where the row at a place in `rows` came from.
+        """
+        if self.repeats is None:
             found, failure = shards.read(rows, self._check, pool())
-            return (Bytes(*found) if failure is None else None), failure
-        dense = [_memory(slot, len(rows)) for slot in self.parser.slots]
-        memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
-        raw, failure = shards.parse(rows, self.parser.native, self._check, memory)
-        return (self.parser.columns(raw, dense, len(rows)) if failure is None else None), failure
+            if failure is not None:
+                raise failed(failure)
+            return Bytes(*found)
+
+        def parse(parser: FeatureParser, start: int, stop: int) -> dict[str, Any]:
+            some = rows[start:stop]
+            dense = [_memory(slot, len(some)) for slot in parser.slots]
+            memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
+            raw, failure = shards.parse(some, parser.native, self._check, memory)
+            if failure is not None:
+                raise failed(failure)
+            return parser.columns(raw, dense, len(some))
+
+        columns = parse(self.repeats.parser, 0, len(rows))
+        self.repeats.look(len(rows), parse, locate)
+        return columns
 
 
 def _memory(slot: Any, rows: int) -> np.ndarray[Any, Any] | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import PlanError
+from wellfed.feed.checks import check_whole, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,8 +55,7 @@ class Interleave:
 
     def __post_init__(self) -> None:
         for name in ("cycle_length", "block_length"):
-            if getattr(self, name) < 1:
-                raise PlanError("interleave", f"{name} must be at least 1, got {getattr(self, name)}")
+            check_whole(self, "interleave", name, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,19 @@ class Unbatch:
     """Each row of each element."""
 
     source: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Rebatch:
+    """The rows of each element in batches whose sizes go round in a circle; the last one may be smaller."""
+
+    source: Node
+    batch_sizes: tuple[int, ...]
+    drop_remainder: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.batch_sizes or min(self.batch_sizes) < 1:
+            raise PlanError("rebatch", f"every size must be at least 1 row, got {list(self.batch_sizes)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +138,7 @@ class Window:
 
     def __post_init__(self) -> None:
         for name in ("size", "shift", "stride"):
-            if getattr(self, name) < 1:
-                raise PlanError("window", f"{name} must be at least 1, got {getattr(self, name)}")
+            check_whole(self, "window", name, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +149,9 @@ class BufferShuffle:
     buffer_size: int
     seed: int | None = None
     reshuffle_each_iteration: bool = True
+
+    def __post_init__(self) -> None:
+        check_whole(self, "shuffle", "seed", optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +178,7 @@ class Bucket:
                 "bucket_by_sequence_length",
                 f"one batch size more than boundaries is due, got {len(self.batch_sizes)} and {len(self.boundaries)}",
             )
+        for size in self.batch_sizes:
+            whole("bucket_by_sequence_length", "each batch size", size, 1, "element")
+        if any(after <= before for before, after in pairwise(self.boundaries)):
+            raise PlanError("bucket_by_sequence_length", f"boundaries must rise, got {list(self.boundaries)}")

@@ -9,6 +9,8 @@ import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.specs import StackRows, spec_of
@@ -70,14 +72,28 @@ class SequentialVerbs(ABC):
         """Each row of each element. Replayable."""
         return self._with(plan.Unbatch(self._node))
 
-    def rebatch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
-        """Batches of another size: `unbatch().batch(batch_size)`. Replayable.
+    def rebatch(self, batch_size: int | Sequence[int], drop_remainder: bool = False) -> Dataset:
+        """Batches of other sizes: `unbatch().batch(batch_size)`. Replayable.
 
         Args:
-          batch_size: Rows in a batch.
-          drop_remainder: Leave out the last batch where it is smaller.
+          batch_size: Rows in a batch; of several sizes each has its turn, round and round.
+          drop_remainder: Leave out the last batch where it is smaller than its size.
+
+        Raises:
+          PlanError: There is no size, or one is below 1.
+
+        Differs from tf.data:
+          A size of 0, which gives empty batches there, is refused.
+
+        Example:
+          >>> import wellfed as wf
+          >>> [batch.tolist() for batch in wf.feed.range(8).batch(4).rebatch([2, 1, 1])]
+          [[0, 1], [2], [3], [4, 5], [6], [7]]
         """
-        return self.unbatch().batch(batch_size, drop_remainder)
+        sizes = np.asarray(batch_size)
+        if sizes.ndim > 1 or sizes.dtype.kind not in "iu":
+            raise PlanError("rebatch", f"batch_size must be a whole number or several, got {batch_size!r}")
+        return self._with(plan.Rebatch(self._node, tuple(sizes.reshape(-1).tolist()), drop_remainder))
 
     def scan(self, initial_state: Any, scan_func: Callable[[Any, Any], tuple[Any, Any]]) -> Dataset:
         """Elements made with a state. Replayable.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged
+from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.example import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -22,6 +22,7 @@ from wellfed.example import (
     RaggedFeature,
     RawFeature,
     SequenceFeatures,
+    SparseFeature,
     VersionedFeatures,
 )
 from wellfed.feed import plan
@@ -59,6 +60,11 @@ class RaggedTensorSpec(TensorSpec):
     """
 
     ragged_rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SparseTensorSpec(TensorSpec):
+    """A leaf that is `Sparse`: `shape` is that of the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,8 @@ def spec_of_element(element: Tree) -> Tree:
 def _of_leaf(leaf: Any) -> TensorSpec:
     if isinstance(leaf, Ragged):
         return _batched_column(leaf, len(leaf))
+    if isinstance(leaf, Sparse):
+        return SparseTensorSpec(leaf.dense_shape, _of_leaf(leaf.values).dtype)
     if isinstance(leaf, (bytes, str, memoryview)):
         return TensorSpec((), bytes)
     if isinstance(leaf, Bytes):
@@ -130,7 +138,7 @@ def spec_of_rows(column: Any) -> TensorSpec:
         padding = getattr(column, "padding", _NO_STEPS)
         return RaggedTensorSpec(shape, inner.dtype) if padding is _NO_STEPS else StepsSpec(shape, inner.dtype, padding)
     leaf = _of_leaf(column)
-    return TensorSpec(leaf.shape[1:], leaf.dtype)
+    return replace(leaf, shape=leaf.shape[1:])
 
 
 _NO_STEPS = object()
@@ -170,6 +178,8 @@ def _of_feature(feature: Any) -> TensorSpec:
             return TensorSpec(feature.shape, feature.dtype)
         case PresentFeature():
             return TensorSpec((), np.dtype(np.bool_))
+        case SparseFeature():
+            return SparseTensorSpec(feature.size, feature.dtype)
         case FixedLenSequenceFeature():
             return StepsSpec((None, *feature.shape), feature.dtype, feature.default_value)
         case RaggedFeature():
@@ -201,7 +211,7 @@ def batched(leaf: TensorSpec, rows: int | None) -> TensorSpec:
     shape = (rows, *leaf.shape)
     if isinstance(leaf, RaggedTensorSpec):
         return RaggedTensorSpec(shape, leaf.dtype, leaf.ragged_rank + 1)
-    return TensorSpec(shape, leaf.dtype)
+    return (SparseTensorSpec if isinstance(leaf, SparseTensorSpec) else TensorSpec)(shape, leaf.dtype)
 
 
 def stack_as(elements: Sequence[Tree], spec: Tree | None) -> Tree:
@@ -250,7 +260,7 @@ def _of_batch(node: plan.Batch, spec: Tree) -> Tree:
 
 def _of_ragged_batch(node: plan.RaggedBatch, spec: Tree) -> Tree:
     def leaf(row: TensorSpec) -> TensorSpec:
-        if isinstance(row, RaggedTensorSpec) or is_dense(row):
+        if isinstance(row, (RaggedTensorSpec, SparseTensorSpec)) or is_dense(row):
             return batched(row, _rows_of(node))
         return RaggedTensorSpec((_rows_of(node), *row.shape), row.dtype, 1)
 
@@ -261,18 +271,29 @@ def _of_padded_batch(node: plan.PaddedBatch | plan.Bucket, spec: Tree) -> Tree |
     if node.padded_shapes is not None:
         return None
     rows = _rows_of(node) if isinstance(node, plan.PaddedBatch) else None
-    return map_tree(lambda leaf: TensorSpec((rows, *leaf.shape), leaf.dtype), spec)
+
+    def leaf(row: TensorSpec) -> TensorSpec:
+        if isinstance(row, SparseTensorSpec):
+            return batched(row, rows)
+        return TensorSpec((rows, *row.shape), row.dtype)
+
+    return map_tree(leaf, spec)
 
 
-def _of_unbatch(node: plan.Unbatch, spec: Tree) -> Tree | None:
+def _of_unbatch(node: plan.Unbatch | plan.Rebatch, spec: Tree) -> Tree | None:
     del node
 
     def leaf(batch: TensorSpec) -> TensorSpec:
         if isinstance(batch, RaggedTensorSpec):
             return replace(batch, shape=batch.shape[1:], ragged_rank=max(batch.ragged_rank - 1, 0))
-        return TensorSpec(batch.shape[1:], batch.dtype)
+        return replace(batch, shape=batch.shape[1:])
 
     return map_tree(leaf, spec)
+
+
+def _of_rebatch(node: plan.Rebatch, spec: Tree) -> Tree | None:
+    size = node.batch_sizes[0] if node.drop_remainder and len(set(node.batch_sizes)) == 1 else None
+    return map_tree(lambda leaf: batched(leaf, size), _of_unbatch(node, spec))
 
 
 def _nothing(node: plan.Node) -> None:
@@ -312,6 +333,7 @@ _CHANGES: dict[type, Callable[[Any, Any], Tree | None]] = {
     plan.RaggedBatch: _of_ragged_batch,
     plan.Bucket: _of_padded_batch,
     plan.Unbatch: _of_unbatch,
+    plan.Rebatch: _of_rebatch,
     plan.Enumerate: _numbered,
     plan.RowIds: _located,
 }

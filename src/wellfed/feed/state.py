@@ -57,6 +57,8 @@ def check(state: Mapping[str, Any], expected: Mapping[str, Any], *, elastic: boo
     Raises:
       StateError: It does not; says what differs.
     """
+    if not isinstance(state, Mapping):
+        raise StateError(f"this is no state of a wellfed iterator: a mapping is due, got {type(state).__name__}")
     missing = [name for name in expected if name not in state]
     if missing:
         raise StateError(f"this is no state of a wellfed iterator: it lacks {', '.join(missing)}")

@@ -105,6 +105,9 @@ class FeedStats:
       first_seconds: Time to the first element: opening, indexing where it is due, and one element. [s]
       consumer_seconds: Time that the consumer spent with elements; None where nobody measured it. [s]
       remote: Requests, retries and shards kept on disk, by all iterations over the same data set so far.
+      repeated: Records that hold a feature of `features=` more than once, of which the last one counts: of all records
+        parsed as they were read, by all iterations over the same data set so far, also ahead of what was delivered.
+      repeated_at: The file and record of one of them.
     """
 
     elements: int
@@ -117,6 +120,8 @@ class FeedStats:
     first_seconds: float = 0.0
     consumer_seconds: float | None = None
     remote: RemoteStats = field(default_factory=RemoteStats)
+    repeated: int = 0
+    repeated_at: str = ""
 
     def __str__(self) -> str:
         """One sentence: what limits, and what would help."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from wellfed.feed.calls import Cancelled
+from wellfed.feed.cursors import pass_over
 from wellfed.feed.unit import Unit
 
 if TYPE_CHECKING:
@@ -64,8 +65,7 @@ class StreamWork:
 
     def _pull(self, count: int, pulled: list[Tree], places: list[_Place]) -> None:
         start, every = self._known, self._every
-        for _ in range(self._skip):
-            next(self._elements, None)
+        pass_over(self._elements, self._skip)
         self._skip = 0
         for element in self._elements:
             pulled.append(element)

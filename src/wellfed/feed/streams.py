@@ -19,7 +19,7 @@ from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.bucket import buckets
 from wellfed.feed.caching import cached
-from wellfed.feed.calls import call
+from wellfed.feed.calls import call, failed, judge
 from wellfed.feed.combined import EndToEnd, InPattern, Repeated, SideBySide
 from wellfed.feed.cursors import Cursor, Input, Point, Stage, Stream
 from wellfed.feed.directed import Choices, Directed, Draws
@@ -32,7 +32,7 @@ from wellfed.feed.padding import finished
 from wellfed.feed.regroup import Regrouped
 from wellfed.feed.reservoir import shuffle
 from wellfed.feed.specs import spec_of, stack_as
-from wellfed.feed.tree import Tree, length_of, row_of
+from wellfed.feed.tree import Tree, row_of, rows_in
 from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Streams:
             return self._repeat(node, context, cursor)
         if isinstance(node, plan.Many):
             return self._many(node, context, cursor)
-        if isinstance(node, plan.Batches) and (columns := self._columns(node.source, context)) is not None:
+        if isinstance(node, plan.Batches | plan.Rebatch) and (columns := self._columns(node, context)) is not None:
             return Regrouped(node, columns, cursor)
         return self._stage(node, context, cursor, few)
 
@@ -123,12 +123,14 @@ class Streams:
         del number
         return cached(node, source, context, self._below.files)
 
-    def _columns(self, node: plan.Node, context: RunContext) -> Callable[[Cursor], Stream] | None:
-        """Opens the node's elements as columns of many rows, where they are made so."""
-        if isinstance(node, plan.Prefetch):
-            return self._columns(node.source, context)
-        if isinstance(node, plan.Unbatch):
-            return lambda cursor: self.open(node.source, context, cursor)
+    def _columns(self, over: plan.Batches | plan.Rebatch, context: RunContext) -> Callable[[Cursor], Stream] | None:
+        """Opens the rows that a node makes batches of as columns of many rows, where they are made so."""
+        node: plan.Node = over if isinstance(over, plan.Rebatch) else over.source
+        while isinstance(node, plan.Prefetch):
+            node = node.source
+        if isinstance(node, plan.Unbatch) or node is over:
+            (batches,) = plan.below(node)
+            return lambda cursor: self.open(batches, context, cursor)
         if not isinstance(node, plan.IgnoreErrors) or not plan.is_addressable(node.source):
             return None
         if plan.has_batches(node.source):
@@ -203,7 +205,7 @@ def _raise(error: Exception, number: int) -> None:
 def _filter(node: plan.Filter, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
     source.resumes()
-    for element, holds in source.tried(lambda element, at: call("filter", node.predicate, element, number=at)):
+    for element, holds in source.tried(lambda element, at: judge("filter", node.predicate, element, at)):
         if holds:
             yield element
 
@@ -214,7 +216,7 @@ def _take_while(node: plan.TakeWhile, source: Input, context: RunContext, number
     source.resumes(lambda: ended)
     if ended:
         return
-    for element, holds in source.tried(lambda element, at: call("take_while", node.predicate, element, number=at)):
+    for element, holds in source.tried(lambda element, at: judge("take_while", node.predicate, element, at)):
         if not holds:
             ended = True
             return
@@ -231,7 +233,7 @@ def _unbatch(node: plan.Unbatch, source: Input, context: RunContext, number: int
             batch = next(source)
         except StopIteration:
             return
-        length = length_of(batch)
+        length = rows_in(batch, "unbatch")
         for row in range(given, length):
             given = row + 1
             yield row_of(batch, row)
@@ -244,8 +246,12 @@ def _scan(node: plan.Scan, source: Input, context: RunContext, number: int) -> I
 
     def make(element: Tree, at: int) -> Tree:
         nonlocal state
-        state, made = call("scan", node.function, state, element, number=at)
-        return made
+        made = call("scan", node.function, state, element, number=at)
+        if not isinstance(made, (tuple, list)) or len(made) != 2:
+            what = f"the pair (next state, element) is due, got {type(made).__name__}"
+            raise failed("scan", node.function, what, at)
+        state, element = made
+        return element
 
     source.resumes(lambda: [pack(state)])
     return (made for _, made in source.tried(make))
@@ -322,12 +328,14 @@ def _batch(node: plan.Batches, source: Input, context: RunContext, number: int) 
 def _enumerate(node: plan.Enumerate, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del context, number
     source.resumes()
-    return ((np.int64(at), element) for at, element in enumerate(source, node.start + source.taken))
+    source.passes()
+    return ((np.int64(node.start + source.taken - 1), element) for element in source)
 
 
 def _same(node: plan.Node, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
     del node, context, number
     source.resumes()
+    source.passes()
     return source
 
 

@@ -42,6 +42,7 @@ class TakenReader:
     def __init__(self, node: plan.Records) -> None:
         self._node = node
         self._rows = RowParser(node)
+        self.repeats = self._rows.repeats
         self._lock = threading.Lock()
         self._records = self._open()
         self._versions, self._fingerprint = self._records.versions(), ""
@@ -72,21 +73,29 @@ class TakenReader:
         if found is None:
             return None
         shards, first = found
-        columns, failure = self._rows.columns(shards, rows - np.uint64(first) if first else rows)
-        if failure is not None:
+        within = rows - np.uint64(first) if first else rows
+        try:
+            columns = self._rows.columns(shards, within, _FailedError, lambda row: self.locate(int(rows[row])))
+        except _FailedError:
             return None
         records.took(numbers)
         return columns
 
     def _taken(self, rows: UInt64s, *, in_order: bool) -> Any:
         taken = self._records.take(rows, in_order=in_order)
-        if self._rows.parser is None:
+        if self.repeats is None:
             return taken.compact()
         try:
-            return map_tree(_own, self._rows.parser.parse(taken))
+            columns = self.repeats.parser.parse(taken, warn=False)
         except ExampleError as error:
             path, record = self._records.locate(int(rows[error.example_index]))
             raise type(error)(error.reason, error.feature, error.example_index, path, record) from None
+        self.repeats.look(
+            len(rows),
+            lambda parser, start, stop: parser.parse(taken[start:stop], warn=False),
+            lambda row: self.locate(int(rows[row])),
+        )
+        return map_tree(_own, columns)
 
     def locate(self, row: int) -> str:
         path, record = self._records.locate(row)
@@ -111,6 +120,10 @@ class TakenReader:
     def remote_stats(self) -> RemoteStats:
         """What was done so far to read files behind URLs."""
         return self._records.remote_stats
+
+
+class _FailedError(Exception):
+    """A row could not be read where it lies."""
 
 
 def _own(column: Any) -> Any:

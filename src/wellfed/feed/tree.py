@@ -3,8 +3,8 @@
     {"image": array (B, 28, 28), "label": array (B,)}     rows of mappings
     (Bytes (B,), {"x": Ragged (B, None)})                 rows of tuples that hold mappings
 
-A leaf is an `np.ndarray`, a `Bytes` or a `Ragged`. Rows that do not stack are an array of objects until they are
-batched.
+A leaf is an `np.ndarray`, a `Bytes`, a `Ragged` or a `Sparse`. Rows that do not stack are an array of objects until
+they are batched.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from wellfed.columns import Bytes, Ragged, concat_columns
+from wellfed.columns import Bytes, Ragged, Sparse, concat_columns
 from wellfed.errors import PlanError
 from wellfed.feed.ragged import Steps, ragged_of
 
 Tree = Any
+_STRINGS = (bytes, str, memoryview)
+_NONE = "an element is None: does a function lack its return? filter(lambda e: e is not None) leaves such out"
 
 
 def is_leaf(tree: Tree) -> bool:
@@ -64,6 +66,23 @@ def length_of(tree: Tree) -> int:
     return len(next(leaves(tree))[1])
 
 
+def rows_in(tree: Tree, verb: str) -> int:
+    """How many rows the columns of an element have.
+
+    Raises:
+      PlanError: It has single values, or columns of different length.
+    """
+    found: dict[str, int] = {}
+    for path, column in leaves(tree):
+        if isinstance(column, _STRINGS) or not hasattr(column, "__len__") or getattr(column, "ndim", 1) == 0:
+            what = f"{path or 'the element'} is a single value, and has no rows: batch() before it makes some"
+            raise PlanError(verb, what)
+        found[path] = len(column)
+    if len(set(found.values())) > 1:
+        raise PlanError(verb, f"an element has columns of different length: {found}")
+    return next(iter(found.values()))
+
+
 def row_of(tree: Tree, index: int) -> Tree:
     """Row `index` of each column."""
     return map_tree(lambda column: column[index], tree)
@@ -84,8 +103,10 @@ def _nbytes(column: Any) -> int:
         return int(column.sizes.sum()) + 16 * len(column)
     if isinstance(column, Ragged):
         return _nbytes(column.values) + int(column.row_splits.nbytes)
+    if isinstance(column, Sparse):
+        return _nbytes(column.values) + int(column.indices.nbytes)
     if column.dtype.hasobject:
-        return sum(int(np.asarray(row).nbytes) for row in column)
+        return sum(map(_nbytes_of_leaf, column))
     return int(column.nbytes)
 
 
@@ -95,7 +116,7 @@ def nbytes_of_element(element: Tree) -> int:
 
 
 def _nbytes_of_leaf(leaf: Any) -> int:
-    if isinstance(leaf, (Bytes, Ragged)):
+    if isinstance(leaf, (Bytes, Ragged, Sparse)):
         return _nbytes(leaf)
     return len(leaf) if isinstance(leaf, (bytes, str)) else int(np.asarray(leaf).nbytes)
 
@@ -112,9 +133,9 @@ def _stack(elements: Sequence[Tree], path: str) -> Tree:
     if isinstance(first, tuple):
         columns = [_stack([_branch(e, n, path) for e in elements], f"{path}.{n}") for n in range(len(first))]
         return type(first)(*columns) if hasattr(first, "_fields") else tuple(columns)
-    if isinstance(first, (bytes, str, memoryview)):
+    if all(isinstance(element, _STRINGS) for element in elements):
         return Bytes.from_list([e.encode() if isinstance(e, str) else bytes(e) for e in elements])
-    if isinstance(first, (Bytes, Ragged)):
+    if isinstance(first, (Bytes, Ragged, Sparse)):
         return _stack_columns(elements)
     arrays = [np.asarray(element) for element in elements]
     if any(a.shape != arrays[0].shape or a.dtype != arrays[0].dtype for a in arrays):
@@ -126,6 +147,8 @@ def _stack_columns(rows: Sequence[Any]) -> Any:
     """Rows that are columns themselves: strings of one shape, or rows of any length."""
     if isinstance(rows[0], Ragged):
         return ragged_of(rows)
+    if all(isinstance(row, Sparse) and row.dense_shape == rows[0].dense_shape for row in rows):
+        return Sparse.stack(rows)
     if all(isinstance(row, Bytes) and row.shape == rows[0].shape for row in rows):
         return Bytes.concat([row.reshape(1, *row.shape) for row in rows])
     return _objects(rows)
@@ -148,6 +171,8 @@ def concat_rows(columns: Sequence[Any]) -> Any:
         return _objects(row for column in columns for row in column)
     if arrays and len(arrays) < len(columns):
         return _objects(row for column in columns for row in column)
+    if len({column.dense_shape[1:] for column in columns if isinstance(column, Sparse)}) > 1:
+        return _objects(row for column in columns for row in column)
     return concat_columns(columns)
 
 
@@ -157,7 +182,10 @@ def _branch(element: Tree, name: Any, path: str) -> Tree:
     except (KeyError, IndexError, TypeError):
         found = sorted(element) if isinstance(element, Mapping) else type(element).__name__
         where = path.removeprefix(".") or "the element"
-        raise PlanError("map", f"{where}: every element needs {name!r} as the first has; found {found}") from None
+        rows = element if isinstance(element, np.ndarray) and element.dtype.hasobject else [element]
+        if any(row is None for row in rows):
+            raise PlanError("batch", f"{where}: {_NONE}") from None
+        raise PlanError("batch", f"{where}: every element needs {name!r} as the first has; found {found}") from None
 
 
 def dense(tree: Tree) -> Tree:
@@ -168,6 +196,7 @@ def dense(tree: Tree) -> Tree:
     """
     for path, column in leaves(tree):
         if isinstance(column, np.ndarray) and column.dtype.hasobject:
+            _check_objects(path or "the element", column)
             found = sorted({_shown(row) for row in column})
             if len(found) > 1:
                 raise PlanError(
@@ -178,9 +207,22 @@ def dense(tree: Tree) -> Tree:
     return map_tree(_stacked, tree)
 
 
+def _check_objects(path: str, column: Any) -> None:
+    for row in column:
+        if row is None:
+            raise PlanError("batch", f"{path}: {_NONE}")
+        if not isinstance(row, (np.ndarray, np.generic, Bytes, Ragged, Sparse, bytes, str, int, float, complex)):
+            kind = type(row).__name__
+            raise PlanError(
+                "batch", f"{path}: numbers, strings, arrays, or mappings and tuples of such make columns; got {kind}"
+            )
+
+
 def _shown(row: Any) -> str:
-    if isinstance(row, (Bytes, bytes)):
+    if isinstance(row, (Bytes, bytes, str)):
         return f"strings {getattr(row, 'shape', ())}"
+    if isinstance(row, Sparse):
+        return f"sparse {row.dense_shape}"
     array = np.asarray(row)
     return f"{array.dtype} {array.shape}"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
+from wellfed.feed.checks import whole
 from wellfed.feed.element_verbs import ElementVerbs
 from wellfed.feed.workers import check_processes
 
@@ -78,8 +79,8 @@ class Verbs(ElementVerbs):
           `buffer_size` may be left out, and any size shuffles all elements. The number where elements are a power of
           two only takes even permutations, which no test of uniformity notices.
         """
-        if buffer_size is not None and buffer_size < 1:
-            raise PlanError("shuffle", f"buffer_size must be at least 1 element, got {buffer_size}")
+        if buffer_size is not None:
+            buffer_size = whole("shuffle", "buffer_size", buffer_size, 1, "element")
         if block is not None:
             self._need_rows("shuffle(block=)")
             window = 16 * block if buffer_size is None else buffer_size

@@ -19,6 +19,7 @@ from wellfed.image.passes import PicturePass, RandomBox, Scaling, Stage
 from wellfed.image.pixels import FLOATS, METHODS, SOURCES, type_name
 from wellfed.image.run import run_pass
 from wellfed.image.seeds import split_seeds
+from wellfed.image.values import column_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -314,7 +315,7 @@ def plan_passes(steps: tuple[_Picture, ...]) -> tuple[PicturePass, ...]:
 def _apply(
     column: str, passes: Sequence[PicturePass], columns: Columns, seeds_of: SeedsOf, out: npt.NDArray[Any] | None
 ) -> dict[str, Any]:
-    value = columns[column]
+    value = column_of(columns, column)
     for work in passes[:-1]:
         value = run_pass(work, value, column, seeds_of, None)
     return {**columns, column: run_pass(passes[-1], value, column, seeds_of, out)}

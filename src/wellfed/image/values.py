@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,23 @@ import numpy as np
 from wellfed.errors import ExampleError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy.typing as npt
 
     from wellfed.image.seeds import Seeds
     from wellfed.image.transforms import ColumnSpecs, RowSpec
+
+
+def column_of(columns: Any, name: str) -> Any:
+    """The column that a transform works on.
+
+    Raises:
+      ExampleError: There is none of that name.
+    """
+    if not isinstance(columns, Mapping):
+        raise ExampleError(f"a transform needs elements with names, got {type(columns).__name__}", name)
+    if name not in columns:
+        raise ExampleError(f"there is no such column; there are {sorted(columns)}", name)
+    return columns[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,7 @@ class Cast:
     def apply(self, columns: Mapping[str, Any], seeds: Seeds, out: npt.NDArray[Any] | None = None) -> dict[str, Any]:
         """Does B rows; `out` (B, *shape) is filled where it is given."""
         del seeds
-        value = np.asarray(columns[self.column])
+        value = np.asarray(column_of(columns, self.column))
         result = np.empty(value.shape, self.dtype) if out is None else out
         np.copyto(result, value, casting="unsafe")
         return {**columns, self.column: result}
@@ -76,7 +88,7 @@ class OneHot:
           ExampleError: A row holds no integer, or one outside of [0, classes).
         """
         del seeds
-        labels = np.asarray(columns[self.column])
+        labels = np.asarray(column_of(columns, self.column))
         if labels.dtype.kind not in "iu":
             raise ExampleError(f"OneHot needs integers, found {labels.dtype}", self.column)
         outside = np.argwhere((labels < 0) | (labels >= self.classes))

@@ -1,0 +1,43 @@
+"""Numbers that users give, checked when a plan is made."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from wellfed.errors import PlanError
+
+
+def whole(verb: str, name: str, value: Any, least: int | None = None, unit: str = "") -> int:
+    """The whole number that was given for an argument.
+
+    Args:
+      verb: Whose argument it is.
+      name: The argument's name.
+      value: What was given.
+      least: The least that it may be.
+      unit: What it counts, such as "elements".
+
+    Raises:
+      PlanError: It is no whole number, or less than `least`.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise PlanError(verb, f"{name} must be a whole number, got {value!r}") from None
+    if least is not None and number < least:
+        raise PlanError(verb, f"{name} must be at least {least}{unit and ' '}{unit}, got {number}")
+    return number
+
+
+def check_whole(
+    node: Any, verb: str, name: str, least: int | None = None, unit: str = "", *, optional: bool = False
+) -> None:
+    """Makes a node's field the whole number that it should be; None stays where it is `optional`.
+
+    Raises:
+      PlanError: As `whole`.
+    """
+    value = getattr(node, name)
+    if value is not None or not optional:
+        object.__setattr__(node, name, whole(verb, name, value, least, unit))
