@@ -10,6 +10,9 @@ std::span<const Crc32cImplementation> Crc32cImplementations() {
 #ifdef WELLFED_CRC32C_SSE42
       kCrc32cSse42,
 #endif
+#ifdef WELLFED_CRC32C_VPCLMUL
+      kCrc32cVpclmul,
+#endif
 #ifdef WELLFED_CRC32C_ARMV8
       kCrc32cArmv8,
 #endif

@@ -27,6 +27,8 @@
 namespace wellfed {
 namespace {
 
+using Register = uint32_t;
+
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint64_t word) { return __crc32cd(crc, word); }
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint32_t word) { return __crc32cw(crc, word); }
 WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint16_t word) { return __crc32ch(crc, word); }

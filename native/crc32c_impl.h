@@ -12,6 +12,9 @@
 #if defined(__x86_64__) || defined(_M_X64)
 #define WELLFED_CRC32C_SSE42 1
 #endif
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WELLFED_CRC32C_VPCLMUL 1
+#endif
 #if defined(__aarch64__) || defined(_M_ARM64)
 #define WELLFED_CRC32C_ARMV8 1
 #endif
@@ -21,6 +24,9 @@ namespace wellfed {
 extern const Crc32cImplementation kCrc32cPortable;
 #ifdef WELLFED_CRC32C_SSE42
 extern const Crc32cImplementation kCrc32cSse42;
+#endif
+#ifdef WELLFED_CRC32C_VPCLMUL
+extern const Crc32cImplementation kCrc32cVpclmul;
 #endif
 #ifdef WELLFED_CRC32C_ARMV8
 extern const Crc32cImplementation kCrc32cArmv8;
@@ -39,16 +45,19 @@ constexpr uint32_t Crc32cMultiply(uint32_t a, uint32_t b) {
   return product;
 }
 
-// x^(8 * bytes) modulo the polynomial: multiplying by it is what `bytes` zero bytes do to a register.
-constexpr uint32_t Crc32cShiftOf(uint64_t bytes) {
+// x^exponent modulo the polynomial.
+constexpr uint32_t Crc32cPowerOf(uint64_t exponent) {
   uint32_t result = 0x80000000u;  // x^0
-  uint32_t square = 0x00800000u;  // x^8
-  for (; bytes != 0; bytes >>= 1) {
-    if (bytes & 1) result = Crc32cMultiply(result, square);
+  uint32_t square = 0x40000000u;  // x^1
+  for (; exponent != 0; exponent >>= 1) {
+    if (exponent & 1) result = Crc32cMultiply(result, square);
     square = Crc32cMultiply(square, square);
   }
   return result;
 }
+
+// What `bytes` zero bytes do to a register, as a factor.
+constexpr uint32_t Crc32cShiftOf(uint64_t bytes) { return Crc32cPowerOf(8 * bytes); }
 
 // What `bytes` zero bytes do to a register, as four look-ups.
 struct Crc32cShiftTable {

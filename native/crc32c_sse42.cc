@@ -3,8 +3,6 @@
 
 #ifdef WELLFED_CRC32C_SSE42
 
-#include <nmmintrin.h>
-
 #if defined(_MSC_VER)
 #include <intrin.h>
 #endif
@@ -14,15 +12,10 @@
 #define WELLFED_CRC32C_TARGET __attribute__((target("sse4.2")))
 #endif
 
+#include "crc32c_steps_x86.h"
+
 namespace wellfed {
 namespace {
-
-WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint64_t word) {
-  return static_cast<uint32_t>(_mm_crc32_u64(crc, word));
-}
-WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint32_t word) { return _mm_crc32_u32(crc, word); }
-WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint16_t word) { return _mm_crc32_u16(crc, word); }
-WELLFED_CRC32C_TARGET inline uint32_t Step(uint32_t crc, uint8_t word) { return _mm_crc32_u8(crc, word); }
 
 bool Available() {
 #if defined(_MSC_VER)

@@ -55,9 +55,9 @@ uint64_t CountVarints(std::span<const uint8_t> chunk) {
 }
 
 // Varints of one byte each. The compiler makes vectors of it.
-const uint8_t* DecodeBytes(const uint8_t* bytes, size_t size, uint8_t* out) {
-  for (size_t i = 0; i < size; ++i) StoreValue(bytes[i], out + 8 * i);
-  return bytes + size;
+const uint8_t* DecodeBytes(const uint8_t* bytes, size_t count, uint8_t* out) {
+  for (size_t i = 0; i < count; ++i) StoreValue(bytes[i], out + 8 * i);
+  return bytes + count;
 }
 
 // Decodes varints from `bytes` on that end where `ends` says, to `out` (8 bytes each, native order). Returns
@@ -99,7 +99,7 @@ uint64_t DecodeVarints(Cursor* chunk, uint8_t* out, uint64_t room) {
       } while (!chunk->done() && chunk->at() < start + size);
       continue;
     }
-    const uint8_t* const stop = more == 0   ? DecodeBytes(start, size, place)
+    const uint8_t* const stop = more == 0   ? DecodeBytes(start, found, place)
                                 : two == 0  ? DecodeEnds<uint16_t>(start, ends, place)
                                 : four == 0 ? DecodeEnds<uint32_t>(start, ends, place)
                                             : DecodeEnds<uint64_t>(start, ends, place);

@@ -14,6 +14,7 @@ import contextlib
 import faulthandler
 import gc
 import json
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -28,12 +29,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wellfed as wf
+from wellfed.adapters.loader import Loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PATIENCE_S, SETTLE_S = 120, 5
 RECORDS = 5000
+PROCESSES_EVERY = 20  # Plans of which one has processes: they take long to start.
 FEATURES = {"x": wf.FixedLenFeature([], np.int64)}
 # How much more there may be at the end. An allocator's ups and downs stay below 64 MB; a leaked unit a round does not.
 ALLOWED = {"threads": 0, "descriptors": 0, "memory_bytes": 64 << 20, "children": 0, "shared_memory": 0, "files": 0}
@@ -70,6 +73,7 @@ class Footprint:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
         tasks = Path("/proc/self/task").iterdir()
         children = sum(len((task / "children").read_text(encoding="ascii").split()) for task in tasks)
+        children += len(multiprocessing.active_children())  # Those of Python's forkserver.
         return cls(
             threads=int(facts["Threads"]),
             descriptors=len(list(Path("/proc/self/fd").iterdir())),
@@ -127,20 +131,39 @@ def draw_source(random: np.random.Generator, files: Files) -> wf.feed.Dataset:
         lambda: wf.TFRecordDataset([files.compressed], FEATURES),
         lambda: wf.TFRecordDataset([files.damaged], FEATURES, on_damage="skip"),
         lambda: wf.TFRecordDataset([files.damaged], FEATURES).with_options(on_error="replace"),
+        lambda: wf.TFRecordDataset([files.damaged], FEATURES).with_options(on_error="skip"),
     ]
     return sources[random.integers(len(sources))]()
 
 
-def draw_plan(random: np.random.Generator, files: Files) -> wf.feed.Dataset:
-    """Draws a source, up to four addressable verbs, up to two that are not, a batch size and threads."""
-    seed, count = int(random.integers(100)), int(random.integers(1, RECORDS))
+def add_one(element: dict[str, Any]) -> dict[str, Any]:
+    """A function that pickles, for processes."""
+    return {"x": element["x"] + 1}
+
+
+def fail_at_some(element: dict[str, Any]) -> dict[str, Any]:
+    """Fails on about one element of a hundred."""
+    if element["x"] % 97 == 5:
+        raise ValueError(int(element["x"]))
+    return {"x": element["x"]}
+
+
+def draw_errors(random: np.random.Generator, dataset: wf.feed.Dataset) -> wf.feed.Dataset:
+    """In one plan of four, a function that fails at times, and what becomes of its rows."""
+    how = random.choice(["replace", "skip"])
+    return dataset.map(fail_at_some).with_options(on_error=str(how)) if not random.integers(4) else dataset
+
+
+def draw_plan(random: np.random.Generator, files: Files, *, processes: bool = True) -> wf.feed.Dataset:
+    """Draws a source, up to four addressable verbs, up to two that are not, what fails, an order and a batch size."""
+    seed, count = int(random.integers(100)), int(random.integers(100, RECORDS))
     addressable: list[Callable[[wf.feed.Dataset], wf.feed.Dataset]] = [
         lambda dataset: dataset.shuffle(seed=seed),
         lambda dataset: dataset.take(count),
         lambda dataset: dataset.skip(seed),
         lambda dataset: dataset.shard(3, seed % 3),
         lambda dataset: dataset.repeat(2),
-        lambda dataset: dataset.map(lambda element: {"x": element["x"] + 1}),
+        lambda dataset: dataset.map(add_one),
     ]
     streams: list[Callable[[wf.feed.Dataset], wf.feed.Dataset]] = [
         lambda dataset: dataset.filter(lambda element: element["x"] % 3 != 0),
@@ -151,9 +174,13 @@ def draw_plan(random: np.random.Generator, files: Files) -> wf.feed.Dataset:
     dataset = draw_source(random, files)
     for _ in range(random.integers(5)):
         dataset = addressable[random.integers(len(addressable))](dataset)
+    dataset = draw_errors(random, dataset)
     for _ in range(max(0, random.integers(-2, 3))):
         dataset = streams[random.integers(len(streams))](dataset)
-    # `on_error` is chosen with the source, and options are given as a whole.
+    if processes and not random.integers(PROCESSES_EVERY):
+        dataset = dataset.map(add_one, processes=int(random.integers(1, 3)))
+    if not random.integers(4):
+        dataset = dataset.with_options(deterministic=False)
     return dataset.batch(int(random.integers(1, 200)))
 
 
@@ -162,12 +189,19 @@ def values(batches: Any) -> list[int]:
     return [int(x) for batch in batches for x in batch["x"]]
 
 
+def check_same(dataset: wf.feed.Dataset, one: list[int], other: list[int]) -> None:
+    """Two passes gave the same; in the same order, where the data set keeps one."""
+    if "ahead" in dataset.epoch(0).state_dict():
+        one, other = sorted(one), sorted(other)
+    assert one == other
+
+
 # --- What is done to a plan ------------------------------------------------------------------------
 
 
 def read_all(dataset: wf.feed.Dataset, _: np.random.Generator) -> None:
     """Two passes over one epoch are equal."""
-    assert values(dataset.epoch(1)) == values(dataset.epoch(1))
+    check_same(dataset, values(dataset.epoch(1)), values(dataset.epoch(1)))
 
 
 def break_early(dataset: wf.feed.Dataset, random: np.random.Generator) -> None:
@@ -207,7 +241,7 @@ def resume(dataset: wf.feed.Dataset, random: np.random.Generator) -> None:
     for _ in range(2):
         resumed = dataset.epoch(0)
         resumed.load_state_dict(state)
-        assert before + values(resumed) == due
+        check_same(dataset, before + values(resumed), due)
 
 
 def fail(dataset: wf.feed.Dataset, random: np.random.Generator) -> None:
@@ -234,7 +268,8 @@ def side_by_side(dataset: wf.feed.Dataset, _: np.random.Generator) -> None:
     for reader in readers:
         reader.join()
     assert len(found) == 3
-    assert found[0] == found[1] == found[2]
+    for other in found[1:]:
+        check_same(dataset, found[0], other)
 
 
 def profile(dataset: wf.feed.Dataset, random: np.random.Generator) -> None:
@@ -243,8 +278,27 @@ def profile(dataset: wf.feed.Dataset, random: np.random.Generator) -> None:
     assert wf.profile(dataset, steps).stats.elements <= steps
 
 
+class Plain(Loader[Any]):
+    """A loader that moves nothing."""
+
+    def _start(self, element: Any) -> Any:
+        return element
+
+
+def load(dataset: wf.feed.Dataset, random: np.random.Generator) -> None:
+    """A loader gives an epoch, a part of the next one, and the rest of that from its state."""
+    loader = Plain(dataset, ahead=int(random.integers(3)))
+    due, whole = values(loader), values(dataset.epoch(1))
+    assert len(due) or not whole
+    before = values(islice(loader, random.integers(1, 5)))
+    loader.load_state_dict(json.loads(json.dumps(loader.state_dict())))
+    if loader.epoch == 1:  # Else that was all of it.
+        check_same(dataset, before + values(loader), whole)
+
+
 def fork(dataset: wf.feed.Dataset, _: np.random.Generator) -> None:
     """A child that was forked in the middle of an epoch reads what its parent does, and ends by itself."""
+    dataset = dataset.with_options(deterministic=True)
     due = values(dataset.epoch(0))
     iterator = iter(dataset)
     next(iterator, None)
@@ -258,14 +312,14 @@ def fork(dataset: wf.feed.Dataset, _: np.random.Generator) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-ACTS = (read_all, break_early, leave_in_a_cycle, fail_outside, resume, fail, side_by_side, profile, fork)
+ACTS = (read_all, break_early, leave_in_a_cycle, fail_outside, resume, fail, side_by_side, profile, load, fork)
 
 
 def rounds(random: np.random.Generator, files: Files) -> Iterator[str]:
     """Does one thing after another; yields what was done."""
     while True:
         act = ACTS[random.integers(len(ACTS))]
-        dataset = draw_plan(random, files)
+        dataset = draw_plan(random, files, processes=act is not fork)  # A child has no use of a parent's forkserver.
         faulthandler.dump_traceback_later(PATIENCE_S, exit=True)
         try:
             act(dataset, random)
@@ -291,6 +345,8 @@ def main(arguments: list[str] | None = None) -> int:
     told = 1
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        # Python's own two processes, with a folder of theirs, stay for the whole program.
+        values(wf.from_arrays({"x": np.arange(9)}).map(add_one, processes=1).batch(2))
         tempfile.tempdir = name
         files = Files.write(folder)
         for act in rounds(np.random.default_rng(options.seed), files):

@@ -27,7 +27,7 @@ std::vector<uint8_t> Noise(size_t size) {
 std::vector<size_t> Lengths() {
   std::vector<size_t> lengths;
   for (size_t length = 0; length <= 300; ++length) lengths.push_back(length);
-  for (const size_t edge : {384, 576, 768, 1024, 1536, 2304, 3072, 4096, 8192}) {
+  for (const size_t edge : {384, 408, 576, 768, 1024, 1536, 2176, 2304, 2560, 3072, 4096, 4352, 8192}) {
     for (size_t length = edge - 17; length <= edge + 17; ++length) lengths.push_back(length);
   }
   return lengths;

@@ -517,6 +517,13 @@ def test_a_cache_in_a_file_outlasts_its_data_set(tmp_path):
     assert sorted(calls) == [0, 1, 2, 3, 4, 5, 6]
 
 
+def test_a_cache_has_the_length_of_what_is_below_it_and_is_shuffled_whole():
+    dataset = SMALL.map(lambda n: n + 1).cache().shuffle(2, seed=0)
+
+    assert len(dataset) == int(dataset.cardinality()) == 7
+    assert sorted(values(dataset)) == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_a_ragged_batch_keeps_rows_as_long_as_they_are():
     (batch,) = SMALL.take(3).map(tf.range).ragged_batch(3)
 

@@ -1,11 +1,10 @@
 """Elements kept in memory or in a file: what is kept, when it is whole, and when it is made anew."""
 
 import pickle
-from collections import namedtuple
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
+from any_elements import TREES, Pair, same
 from feed_model import plain
 from hypothesis import given
 
@@ -43,11 +42,15 @@ def test_a_file_is_made_once_and_read_ever_after(path):
     assert count.calls == 6
 
 
+def stream(length):
+    return feed.range(length).filter(lambda x: True)
+
+
 def test_an_iteration_that_is_broken_off_leaves_no_file(path, tmp_path):
-    iterator = iter(feed.range(1000).cache(path))
+    iterator = iter(stream(1000).cache(path))
     next(iterator)
     iterator.close()
-    for x in feed.range(1000).cache(path):
+    for x in stream(1000).cache(path):
         if x == 3:
             break
 
@@ -138,7 +141,7 @@ def test_writing_to_an_element_never_changes_what_is_kept(name, tmp_path):
 def test_kept_elements_do_not_keep_their_units():
     dataset = wf.from_arrays(np.zeros((1000, 100), np.uint8)).filter(lambda e: True).cache()
     list(iter(dataset))
-    (elements,) = dataset._node.kept
+    (elements,) = dataset._node.kept.values()
 
     assert all(element.base is None for element in elements)
 
@@ -169,7 +172,7 @@ def test_a_plan_takes_no_elements_along_when_it_pickles():
     dataset = feed.range(6).cache()
     ints(dataset)
 
-    assert pickle.loads(pickle.dumps(dataset))._node.kept == []
+    assert pickle.loads(pickle.dumps(dataset))._node.kept == {}
 
 
 def test_an_element_that_no_file_can_hold_is_named(path):
@@ -186,45 +189,6 @@ def test_a_shard_by_rank_has_a_cache_of_its_own(path, monkeypatch):
 
 
 # --- Elements as bytes -----------------------------------------------------------------------------
-
-Pair = namedtuple("Pair", "a b")
-
-LEAVES = st.one_of(
-    st.integers(),
-    st.floats(allow_nan=False),
-    st.booleans(),
-    st.none(),
-    st.text(),
-    st.binary(),
-    st.builds(np.int32, st.integers(-5, 5)),
-    st.builds(lambda n: np.arange(n, dtype=np.float32), st.integers(0, 4)),
-    st.builds(lambda n: np.zeros((n, 0, 2), np.complex64), st.integers(0, 3)),
-    st.builds(wf.Bytes.from_list, st.lists(st.binary(), max_size=4)),
-    st.builds(lambda rows: wf.Ragged.from_list(rows, np.int64), st.lists(st.lists(st.integers(0, 9)), max_size=4)),
-)
-TREES = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.dictionaries(st.text(), inner, max_size=3), st.builds(tuple, st.lists(inner, max_size=3))
-    ),
-    max_leaves=6,
-)
-
-
-def same(a, b):
-    assert type(a) is type(b)
-    if isinstance(a, dict):
-        assert list(a) == list(b)
-        for name in a:
-            same(a[name], b[name])
-    elif isinstance(a, tuple):
-        assert len(a) == len(b)
-        for x, y in zip(a, b, strict=True):
-            same(x, y)
-    elif isinstance(a, np.ndarray | np.generic):
-        assert (a.dtype, a.shape, a.tolist()) == (b.dtype, b.shape, b.tolist())
-    else:
-        assert a == b
 
 
 @given(TREES)

@@ -7,14 +7,11 @@ import threading
 
 import numpy as np
 import pytest
+from leftovers import feed_threads
 
 import wellfed as wf
 
 PATIENCE_S = 30
-
-
-def feed_threads():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("wellfed-feed")]
 
 
 @pytest.fixture

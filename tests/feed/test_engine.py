@@ -9,13 +9,10 @@ import threading
 
 import numpy as np
 import pytest
+from leftovers import child_that_drops, feed_threads
 
 import wellfed as wf
 from wellfed.errors import StageError
-
-
-def feed_threads():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("wellfed-feed")]
 
 
 def numbers(length=100_000):
@@ -194,21 +191,11 @@ def test_a_filter_that_rejects_everything_ends_with_its_iterator():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # That is the point.
 def test_a_child_that_drops_its_parents_iterator_leaves_the_parents_threads_alone():
-    iterator = iter(numbers())
-    next(iterator)
-    child = os.fork()
-    if child == 0:
-        try:
-            iterator.close()
-            del iterator
-            gc.collect()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
+    held = [iter(numbers())]
+    next(held[0])
 
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert sum(len(batch) for batch in iterator) == 100_000 - 10
+    assert child_that_drops(held) == 0
+    assert sum(len(batch) for batch in held[0]) == 100_000 - 10
     assert feed_threads() == []
 
 

@@ -1,9 +1,16 @@
 """Law 5: a row that cannot be made is raised, or replaced, counted and named."""
 
+import threading
+from itertools import islice
+
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from feed_model import plain
+from hypothesis import given, settings
 
 import wellfed as wf
+from wellfed import feed
 from wellfed.errors import CorruptRecordError, StageError
 
 
@@ -61,6 +68,106 @@ def test_a_limit_of_rows_is_kept(damaged):
         rows(dataset(damaged, max_errors=2).epoch(0))
 
     assert caught.value.__notes__ == ["This is one more than max_errors=2 rows that could not be made."]
+
+
+def failing(bad):
+    def fail(x):
+        if int(x) in bad:
+            raise ValueError(f"{int(x)} is bad")
+        return x
+
+    return fail
+
+
+def positions(iterator):
+    return [row.position for row in iterator.stats().replaced]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sets(st.integers(0, 39), max_size=12),
+    st.integers(0, 6),
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.sampled_from(["batch", "padded_batch", "ragged_batch"]),
+    st.booleans(),
+)
+def test_a_limit_is_met_at_the_same_batch_whatever_the_threads(bad, limit, size, threads, verb, stream):
+    made = getattr(feed.range(40).map(failing(bad)), verb)(size)
+    made = made.filter(lambda batch: True) if stream else made
+    iterator = iter(made.with_options(on_error="replace", max_errors=limit, threads=threads))
+    met = sorted(bad)[: limit + 1]
+    due = met[-1] // size if len(met) > limit else -(-40 // size)
+    got = 0
+    try:
+        for batch in iterator:
+            got += 1
+            assert positions(iterator) == [x for x in sorted(bad) if x < got * size]
+            assert len(batch) == min(size, 40 - (got - 1) * size)
+    except StageError as error:
+        assert f"{met[-1]} is bad" in str(error)  # noqa: PT017 -- whether it is raised is drawn.
+
+    assert got == due
+    assert positions(iterator) == met
+
+
+def test_rows_that_were_made_ahead_and_never_asked_for_do_not_count():
+    reached = threading.Event()
+
+    def fail(x):
+        if x >= 5:
+            reached.set()
+            raise ValueError("this one")
+        return x
+
+    iterator = iter(feed.range(100).map(fail).with_options(on_error="replace", max_errors=0, threads=2))
+    got = [plain(next(iterator)) for _ in range(3)]
+    reached.wait()
+    got += [plain(next(iterator)) for _ in range(2)]
+    iterator.close()
+
+    assert got == list(range(5))
+    assert iterator.stats().replaced == ()
+
+
+PLANS = {
+    "concatenate": lambda d: feed.range(10).concatenate(d).batch(3),
+    "zip": lambda d: feed.range(30).zip(d).map(lambda pair: pair[1]).batch(3),
+    "mix": lambda d: feed.range(30).mix(d).batch(4),
+    "shuffle": lambda d: d.batch(2).shuffle(seed=1),
+    "batches of batches": lambda d: d.batch(2).batch(3).map(lambda batch: batch.ravel()),
+    "batches joined": lambda d: feed.range(10).batch(2).concatenate(d.batch(3)),
+    "enumerate": lambda d: d.batch(3).enumerate().map(lambda pair: pair[1]),
+    "stream": lambda d: d.batch(3).filter(lambda batch: True),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("build", PLANS.values(), ids=PLANS)
+def test_each_row_counts_with_the_element_that_it_is_in(build, threads):
+    bad = {3, 4, 11, 29}
+    good = build(feed.range(30).map(lambda x: x + 1000)).epoch(0)  # As below, with each number as it was.
+    iterator = build(feed.range(30).map(lambda x: failing(bad)(x) + 1000)).with_options(
+        on_error="replace", threads=threads
+    )
+    iterator, seen = iterator.epoch(0), set()
+    for element, meant in zip(iterator, good, strict=True):
+        seen |= {int(x) - 1000 for x in np.ravel(meant)} & bad
+        assert len(np.ravel(element)) == len(np.ravel(meant))
+        assert len(positions(iterator)) == len(seen)
+
+    assert seen == bad
+
+
+def test_rows_left_out_of_a_stream_count_once_the_element_after_them_came():
+    made = feed.range(200).map(failing({1, 90, 199})).with_options(on_error="skip", threads=2)
+    iterator = made.filter(lambda x: x != 5).epoch(0)
+    counts = [len(iterator.stats().skipped) for _ in islice(iterator, 60)]
+    rest = [len(iterator.stats().skipped) for _ in iterator]
+
+    assert counts == [0] + [1] * 59
+    assert rest == [1] * 28 + [2] * 108
+    assert len(iterator.stats().skipped) == 3
 
 
 def test_a_function_that_fails_has_its_rows_replaced():

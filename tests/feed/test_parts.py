@@ -59,6 +59,42 @@ def test_batches_in_parts_are_the_batches(length, size, drop, threads, skip):
     assert values(resumed) == [(b, [x % 256 for x in b], (len(b), 8, 8, 3)) for b in due]
 
 
+def of_length(x):
+    """Rows of another length each; neighbours may be alike."""
+    return {"x": x, "row": np.arange(int(x) // 3 % 5, dtype=np.int32), "text": b"a" * (int(x) % 4), "flat": np.zeros(2)}
+
+
+def as_bytes(leaf):
+    if isinstance(leaf, wf.Ragged):
+        return type(leaf), as_bytes(leaf.values), as_bytes(leaf.row_splits)
+    if isinstance(leaf, wf.Bytes):
+        return type(leaf), leaf.to_list()
+    return leaf.dtype, leaf.shape, leaf.tobytes()
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(0, 40),
+    st.integers(1, 20),
+    st.booleans(),
+    st.integers(1, 4),
+    st.sampled_from(["padded_batch", "ragged_batch"]),
+    st.booleans(),
+)
+def test_padded_and_ragged_batches_in_parts_are_the_whole_ones(length, size, drop, threads, verb, function):
+    def build(source):
+        return getattr(source.map(of_length), verb)(size, drop_remainder=drop)
+
+    def run(dataset):
+        return [{name: as_bytes(leaf) for name, leaf in batch.items()} for batch in dataset.epoch(0)]
+
+    numbers = wf.feed.range(length).shuffle(seed=1)
+    cut = build(numbers).with_options(threads=threads)
+    whole = build(numbers).enumerate().map(lambda pair: pair[1])  # What does not end with its batch is never cut.
+
+    assert run(cut) == run(whole)
+
+
 def test_a_function_of_the_users_is_called_on_several_threads_for_one_batch():
     gate = threading.Barrier(2, timeout=60)
 

@@ -8,7 +8,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import traceback
 from pathlib import Path
 
@@ -16,8 +15,10 @@ import heavy
 import numpy as np
 import pytest
 from feed_model import plain
+from leftovers import child_that_drops, feed_threads, workers
 
 import wellfed as wf
+from wellfed.adapters.loader import Loader
 from wellfed.errors import PlanError, StageError, WorkerLostError
 from wellfed.feed import messages
 
@@ -28,14 +29,10 @@ def numbers(length):
     return wf.from_arrays(np.arange(length))
 
 
-def workers():
-    return [p for p in multiprocessing.active_children() if p.name.startswith("wellfed-worker")]
-
-
 def check_nothing_is_left():
     gc.collect()
     assert workers() == []
-    assert [t for t in threading.enumerate() if t.name.startswith("wellfed-feed")] == []
+    assert feed_threads() == []
 
 
 @pytest.mark.parametrize("processes", [1, 3])
@@ -197,21 +194,105 @@ def test_a_collected_iterator_ends_its_processes_in_the_middle_of_a_call():
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # That is the point.
 def test_a_child_that_drops_its_parents_iterator_leaves_the_parents_processes_alone():
-    iterator = iter(numbers(200).map(heavy.double, processes=2).with_options(threads=2))
-    next(iterator)
-    child = os.fork()
-    if child == 0:
-        try:
-            iterator.close()
-            del iterator
-            gc.collect()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
+    held = [iter(numbers(200).map(heavy.double, processes=2).with_options(threads=2))]
+    next(held[0])
 
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert [plain(x) for x in iterator] == [2 * x for x in range(1, 200)]
+    assert child_that_drops(held) == 0
+    assert [plain(x) for x in held[0]] == [2 * x for x in range(1, 200)]
+    check_nothing_is_left()
+
+
+# --- From one epoch to the next -------------------------------------------------------------------
+
+
+class Plain(Loader):
+    """A loader that moves nothing."""
+
+    def _start(self, element):
+        return element
+
+
+def pids():
+    return {process.pid for process in workers()}
+
+
+def test_a_loader_keeps_its_processes_and_ends_them():
+    loader = Plain(numbers(40).map(heavy.double, processes=2), ahead=0)
+    found = [[plain(x) for x in loader]]
+    first = pids()
+    found += [[plain(x) for x in loader], [plain(x) for x in loader]]
+
+    assert found == [[2 * x for x in range(40)]] * 3
+    assert (len(first), pids()) == (2, first)
+    del loader
+    check_nothing_is_left()
+
+
+def test_a_loader_whose_epoch_was_left_goes_on_with_the_next_and_leaves_nothing():
+    loader = Plain(numbers(100).map(heavy.double, processes=2), ahead=0)
+    for _ in range(3):
+        for number, _ in enumerate(loader):
+            if number == 5:
+                break
+    gc.collect()
+
+    assert len(workers()) <= 2
+    assert [plain(x) for x in loader] == [2 * x for x in range(100)]
+    del loader
+    check_nothing_is_left()
+
+
+def test_processes_whose_function_changed_between_epochs_are_others():
+    function = heavy.Times(2)
+    loader = Plain(numbers(10).map(function, processes=2), ahead=0)
+    before = [plain(x) for x in loader], pids()
+    function.factor = 3
+    after = [plain(x) for x in loader], pids()
+
+    assert (before[0], after[0]) == ([2 * x for x in range(10)], [3 * x for x in range(10)])
+    assert len(after[1]) == 2
+    assert not before[1] & after[1]
+
+
+def test_processes_that_died_between_epochs_are_made_anew():
+    loader = Plain(numbers(10).map(heavy.double, processes=2), ahead=0)
+    list(loader)
+    for process in workers()[:1]:
+        process.kill()
+        process.join()
+
+    assert [plain(x) for x in loader] == [2 * x for x in range(10)]
+    assert len(workers()) == 2
+
+
+def test_an_error_in_an_epoch_of_a_loader_leaves_nothing_once_it_is_gone():
+    loader = Plain(numbers(100).map(heavy.fail_at_57, processes=2), ahead=0)
+    for _ in range(2):
+        with pytest.raises(StageError, match="no 57"):
+            list(loader)
+    del loader
+
+    check_nothing_is_left()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # That is the point.
+def test_a_child_that_drops_its_parents_loader_leaves_the_parents_processes_alone():
+    held = [Plain(numbers(20).map(heavy.double, processes=2), ahead=0)]
+    list(held[0])
+    kept = pids()
+
+    assert child_that_drops(held) == 0
+    assert [plain(x) for x in held[0]] == [2 * x for x in range(20)]
+    assert pids() == kept
+    held.clear()
+    check_nothing_is_left()
+
+
+def test_a_stream_under_repeat_keeps_its_processes():
+    found = [plain(x) for x in numbers(12).filter(heavy.double).map(heavy.pid, processes=2).repeat(4)]
+
+    assert len(found) == 44
+    assert len(set(found)) <= 2
     check_nothing_is_left()
 
 

@@ -118,7 +118,7 @@ def test_threads_that_are_added_and_taken_back_make_the_same_elements_and_end():
 
     count = ThreadCount(1, 4)
     pace = Pace(ReadAhead(2, 8, 1 << 20), count, 1, clock)
-    engine = Engine(numbered, lambda stop: min(stop, 3000), 0, threads=1, pace=pace, size=UnitSize(64))
+    engine = Engine(numbered, lambda _, stop: min(stop, 3000), 0, threads=1, pace=pace, size=UnitSize(64))
     found, _ = take_all(engine)
 
     assert found == list(range(3000))
@@ -145,7 +145,19 @@ def test_a_slow_source_gets_more_threads_than_cores():
             return super().after_period(1.0 + next(steps), 1.0, busy)
 
     pace = Pace(ReadAhead(2, 8, 1 << 20), Waits(1, 2), 1, clock)
-    engine = Engine(slow, lambda stop: min(stop, 40), 0, threads=1, pace=pace, size=UnitSize(8))
+    engine = Engine(slow, lambda _, stop: min(stop, 40), 0, threads=1, pace=pace, size=UnitSize(8))
     found, most = take_all(engine)
 
     assert (found, most) == (list(range(40)), 2)
+
+
+def test_in_any_order_the_oldest_unit_is_named(release):
+    def stuck(x):
+        if x == 0:
+            release.gate.wait()
+        return x
+
+    dataset = wf.from_arrays(np.arange(9)).map(stuck, deterministic=False).with_options(threads=2, stall_seconds=0.01)
+
+    assert sorted(plain(x) for x in dataset) == list(range(9))
+    assert "s for unit 0\n" in release.lines[-1]

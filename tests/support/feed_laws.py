@@ -160,6 +160,7 @@ _ADDRESSABLE = st.one_of(
     ),
     st.just(Step("map", lambda d: d.map(double), lambda e: [_doubled(x) for x in e])),
     st.just(Step("prefetch", lambda d: d.prefetch(2), lambda e: e)),
+    st.just(Step("cache", lambda d: d.cache(), lambda e: e)),
     st.builds(
         lambda n, drop: Step(
             f"batch({n}, {drop})", lambda d: d.batch(n, drop), lambda e: _batches(e, n, drop), False, True
@@ -210,7 +211,6 @@ _SEQUENTIAL = st.one_of(
     ),
     st.just(Step("scan", lambda d: d.scan(0, running), _summed, False)),
     st.just(Step("unique", lambda d: d.unique(), lambda e: list(dict.fromkeys(e)), False)),
-    st.just(Step("cache", lambda d: d.cache(), lambda e: e)),
     st.just(Step("ignore_errors", _skips, _on_error, False)),
     st.just(Step("choose_from_datasets", _choose, lambda e: _chosen(e, [0, 1] * 20), False)),
     st.builds(

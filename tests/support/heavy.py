@@ -13,6 +13,16 @@ def double(x):
     return x * 2
 
 
+class Times:
+    """A function with something that may change."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return x * self.factor
+
+
 def picture(x):
     return {"image": np.full((64, 64, 3), x, np.uint8), "label": np.int64(x)}
 

@@ -7,9 +7,13 @@ position in the feed's state             not counted                            
 from __future__ import annotations
 
 import contextlib
+import weakref
 from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from wellfed.feed.state import PLACE
+from wellfed.feed.workers import Pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +39,8 @@ class Loader(ABC, Generic[T]):
         if ahead < 0:
             raise ValueError(f"ahead must be at least 0 elements, got {ahead}")
         self._dataset, self._ahead = dataset, ahead
+        self._pools = Pools()  # Processes of `map` stay from one epoch to the next.
+        weakref.finalize(self, self._pools.stop)
         self._here: dict[str, Any] | None = None  # Where the consumer stands; None: at the start of epoch 0.
         self._next: dict[str, Any] | None = None  # Where the next `iter` begins.
 
@@ -58,7 +64,7 @@ class Loader(ABC, Generic[T]):
         """The next epoch; after `load_state_dict`, the rest of the saved one. An epoch counts once it is begun."""
         begin = self._next or self._first()
         self._here, self._next = begin, _epoch_after(begin)
-        feed = self._dataset.epoch(begin["epoch"])
+        feed = self._dataset.epoch(begin["epoch"], pools=self._pools)
         if feed.state_dict() != begin:
             feed.load_state_dict(begin)
         moving: deque[tuple[T, list[Any]]] = deque()  # With where the feed stands behind each.
@@ -72,8 +78,7 @@ class Loader(ABC, Generic[T]):
         self._here = _epoch_after(begin)
 
     def _arrive(self, begin: dict[str, Any], element: T, progress: list[Any]) -> T:
-        position, cursor = progress
-        self._here = {**begin, "position": position, "cursor": cursor}
+        self._here = {**begin, **dict(zip(PLACE, progress, strict=False))}
         return self._finish(element)
 
     def _first(self) -> dict[str, Any]:
@@ -120,4 +125,5 @@ class Loader(ABC, Generic[T]):
 
 
 def _epoch_after(state: dict[str, Any]) -> dict[str, Any]:
-    return {**state, "epoch": state["epoch"] + 1, "position": 0, "cursor": None, "consumed": 0}
+    start = {"epoch": state["epoch"] + 1, "position": 0, "cursor": None, "consumed": 0}
+    return {**state, **start, **({"ahead": []} if "ahead" in state else {})}

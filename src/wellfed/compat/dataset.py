@@ -188,15 +188,17 @@ class Dataset(SequentialVerbs, metaclass=DatasetClass):
         """Applies a function to each element.
 
         It is called once with tensors, where it can be, and its operations then run by columns; else it is called for
-        each element with its values. The order is kept, and all threads work, whatever `num_parallel_calls` says.
+        each element with its values. All threads work, whatever `num_parallel_calls` says.
         """
-        del num_parallel_calls, deterministic, name
+        del num_parallel_calls, name
         function = MapFunction(map_func, self.known_spec)
         spec = function.traced.spec if function.traced is not None else None
         if self.is_batched:
-            return Dataset(self.behind.map(function.of_each_batch(), rng=True), spec, batched=True)
+            made = self.behind.map(function.of_each_batch(), deterministic=deterministic, rng=True)
+            return Dataset(made, spec, batched=True)
         untraced = self.known_spec is not None and function.traced is None
-        return Dataset(self.behind.map(function.of_each() if untraced else function), spec)
+        made = self.behind.map(function.of_each() if untraced else function, deterministic=deterministic)
+        return Dataset(made, spec)
 
     @late
     def batch(
@@ -296,7 +298,7 @@ class Dataset(SequentialVerbs, metaclass=DatasetClass):
         return self.over(self.behind.prefetch(None if size == AUTOTUNE else size))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """Keeps the elements once they were all made: in memory, or in a file. See `wellfed.feed.Dataset.cache`."""
+        """Keeps each element once it was made: in memory, or in a file. See `wellfed.feed.Dataset.cache`."""
         del name
         path = plain(filename)
         return self.over(self.behind.cache(path.decode() if isinstance(path, bytes) else path))

@@ -45,6 +45,7 @@ class Meter:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     nbytes: int = 0
+    kept: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def run(self, work: Callable[[], Unit], before: Unit | None = None) -> Unit:
@@ -61,6 +62,11 @@ class Meter:
         if self.trace is not None:
             self.trace.span(self.name, began, ended, rows=len(unit), bytes=nbytes)
         return unit
+
+    def reused(self, rows: int) -> None:
+        """Counts rows that a cache had kept."""
+        with self._lock:
+            self.kept += rows
 
     def took(self, began: float) -> None:
         """Adds the time since `began`, which brought no rows."""
@@ -165,6 +171,7 @@ class Part:
                 gauge.queue_fill() if meter is meters[-1] else None,
                 gauge.threads,
                 meter.helps,
+                meter.kept,
             )
             for meter in meters
         ]

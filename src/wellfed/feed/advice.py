@@ -53,6 +53,8 @@ def helps(node: plan.Node) -> str:
         return _helps_map(node)
     if isinstance(node, plan.Generator):
         return "a faster generator, or files: `wellfed pack` makes them once"
+    if isinstance(node, plan.Cache):
+        return "more cores, or smaller elements,"
     if isinstance(node, plan.Sequential):
         return "less work in it, having map() and batch() before it, or cache() after it"
     return _USUAL

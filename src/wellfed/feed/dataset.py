@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import EllipsisType
 
+    from wellfed.feed.workers import Pools
+
 from wellfed.feed.readers import Readers
 from wellfed.feed.rewrite import leave_errors_out
 from wellfed.feed.sequential_verbs import SequentialVerbs
@@ -68,6 +70,7 @@ class Dataset(Verbs, SequentialVerbs):
         threads: int | EllipsisType | None = ...,
         ram_budget: int | EllipsisType | None = ...,
         on_error: str | EllipsisType = ...,
+        deterministic: bool | EllipsisType | None = ...,
         max_errors: int | EllipsisType | None = ...,
         stall_seconds: float | EllipsisType = ...,
     ) -> Dataset:
@@ -80,6 +83,9 @@ class Dataset(Verbs, SequentialVerbs):
             fail. "raise". "replace": another row comes in its place, drawn from (seed, epoch, position): lengths,
             positions and full batches hold; `stats().replaced` names each; addressable data sets only. "skip": it is
             left out, later rows move up, batches stay full; `stats().skipped` names each; what comes out is replayable.
+          deterministic: Whether elements come in their order. None: they do, unless a `map(deterministic=False)` gives
+            it up. False: they come as they are made, unless a `map(deterministic=True)` asks for it. True: they do in
+            any case. Plans that are not addressable always keep it.
           max_errors: How many rows may be replaced or left out in one iteration; the next one raises. None: any number.
           stall_seconds: Once the consumer has waited for an element for so long, log to "wellfed.feed" which thread
             makes it, and where each thread stands; again after each doubling. 0: never. [s]
@@ -91,6 +97,7 @@ class Dataset(Verbs, SequentialVerbs):
             "threads": threads,
             "ram_budget": ram_budget,
             "on_error": on_error,
+            "deterministic": deterministic,
             "max_errors": max_errors,
             "stall_seconds": stall_seconds,
         }
@@ -173,14 +180,20 @@ class Dataset(Verbs, SequentialVerbs):
         self._epochs.next += 1
         return self.epoch(epoch)
 
-    def epoch(self, number: int) -> DatasetIterator:
-        """An iterator over epoch `number`, from 0; the count of `iter` is left alone."""
-        return DatasetIterator(self._plan(), self._readers, self._context(number), self._options, self._epochs)
+    def epoch(self, number: int, *, pools: Pools | None = None) -> DatasetIterator:
+        """An iterator over epoch `number`, from 0; the count of `iter` is left alone.
+
+        Args:
+          number: Of the epoch.
+          pools: Where processes of `map` wait for the next epoch; None: they end with this one. Who made it ends them.
+        """
+        context = self._context(number)
+        return DatasetIterator(self._plan(), self._readers, context, self._options, self._epochs, pools=pools)
 
     def _nested(self, seed: int, cursor: Any) -> DatasetIterator:
         """An iterator within another data set's: one thread, and seed and epoch of that one's making."""
         context = replace(self._context(seed & 0xFFFFFF), seed=seed)
-        options = replace(self._options, threads=1)
+        options = replace(self._options, threads=1, deterministic=True)  # It goes on by making elements again.
         iterator = DatasetIterator(self._plan(), self._readers, context, options, EpochCounter())
         iterator.go_on(*(cursor or (0, None)))
         return iterator

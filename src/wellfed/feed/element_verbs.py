@@ -11,12 +11,17 @@ from wellfed.feed.parsing import parse_records
 from wellfed.feed.specs import is_dense, spec_of
 from wellfed.feed.transforms import SelectColumns
 from wellfed.feed.tree import leaves
+from wellfed.io.files import is_url, local_path
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from wellfed.feed.dataset import Dataset
     from wellfed.feed.parsing import Features
+
+
+_MEMORY_BYTES, _FILE_BYTES = 1 << 30, 1 << 40  # Where cache() is told no limit.
 
 
 class ElementVerbs(ABC):
@@ -101,3 +106,44 @@ class ElementVerbs(ABC):
             shown = ", ".join(map(repr, names)) or "none"
             raise PlanError("select_columns", f'names are due, such as select_columns("x", "y"); got {shown}')
         return self.map(SelectColumns(names))
+
+    def cache(self, filename: str | os.PathLike[str] = "", *, limit_bytes: int | None = None) -> Dataset:
+        """The elements, each made once and kept. Addressable where its source is.
+
+        Put it after what costs (decoding) and before what should differ from epoch to epoch (shuffle): what is below
+        runs as epoch 0 always. An element that is asked for first is made, by all threads; one that was kept is given
+        as a copy. One that cannot be made is not kept, and is tried again in the next epoch.
+
+        In a file elements outlast the program. The file appears once each of them was asked for, by one iteration or
+        several of this process, and it is made anew where verbs, files or the share of a shard are others than those
+        that it was made of. Changes inside a function are not noticed.
+
+        After a verb that lost the rows, elements are kept once an iteration has made them all. Replayable.
+
+        Args:
+          filename: Keep them in this file; in memory where empty. Each rank needs its own.
+          limit_bytes: The elements may take so much; beyond, it is an error. [bytes] None: 1 GiB in memory, 1 TiB in a
+            file. Up to 28 bytes an element come on top in memory, and 32 while a file is made.
+
+        Raises:
+          PlanError: `filename` is a URL. At iteration: the elements take more; or a leaf can be kept in no file, or the
+            file is something else.
+          OSError: At iteration: the file cannot be written.
+
+        Differs from tf.data:
+          A part may be asked for first, in any order. An iteration that is broken off leaves no file and no error.
+          Tuples with names come back from a file as plain ones.
+
+        Example:
+          >>> import numpy as np
+          >>> import wellfed as wf
+          >>> made = []
+          >>> kept = wf.from_arrays(np.arange(4)).map(lambda x: made.append(int(x)) or x * 10).cache().shuffle(seed=0)
+          >>> [sorted(int(x) for x in kept) for epoch in range(2)], sorted(made), len(kept)
+          ([[0, 10, 20, 30], [0, 10, 20, 30]], [0, 1, 2, 3], 4)
+        """
+        name = local_path(filename)
+        if is_url(name):
+            raise PlanError("cache", f"a file of this machine is due, got {name}; docs/remote.md tells of cache_dir")
+        limit = (_FILE_BYTES if name else _MEMORY_BYTES) if limit_bytes is None else limit_bytes
+        return self._with(plan.Cache(self._node, limit, name))

@@ -2,7 +2,7 @@
 
     claim     a thread takes the next range of positions         one at a time, in order
     work      it makes the unit                                  side by side, without the GIL where work is native
-    take      the consumer gets the units                        in the order of claims
+    take      the consumer gets the units                        in the order of claims, or as they are made
 
 Only so many units are claimed and not yet taken: a thread needs a token to claim one, and taking one gives a token
 back, or two, or none (`wellfed.feed.tuning`). A consumer that waits for long says what all threads do
@@ -16,7 +16,8 @@ at the latest when the interpreter exits. That can happen inside any allocation 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from wellfed.feed.tuning import Pace
 
 Work = Callable[[int, int], Unit]
-Available = Callable[[int], int]
+Available = Callable[[int, int], int]
 
 
 @dataclass
@@ -78,8 +79,8 @@ def _no_work(start: int, stop: int) -> Unit:
     raise Cancelled(f"the engine is closed: [{start}, {stop})")
 
 
-def _none_available(stop: int) -> int:
-    del stop
+def _none_available(start: int, stop: int) -> int:
+    del start, stop
     return 0
 
 
@@ -97,8 +98,11 @@ class Engine:
 
     Args:
       work: Makes the unit of positions [start, stop). Called from several threads at a time.
-      available: How many positions below a stop exist. Called by one thread at a time.
+      available: Takes where a unit begins and where it should end; gives how many positions below that end exist.
+        Called by one thread at a time.
       start: The first position.
+      done: Ranges [start, stop) of later positions that are left out: in order, apart from each other.
+      in_order: Whether units are taken in the order of their positions; else in the order in which they are made.
       threads: How many threads; at least 1.
       pace: How many units may be claimed and not taken, and when the number of threads changes.
       size: How units are sized.
@@ -119,6 +123,8 @@ class Engine:
         available: Available,
         start: int,
         *,
+        done: Iterable[tuple[int, int]] = (),
+        in_order: bool = True,
         threads: int,
         pace: Pace,
         size: UnitSize,
@@ -137,8 +143,10 @@ class Engine:
         self._waited = 0.0
         self._gauge = Gauge() if gauge is None else gauge
         self._gauge.threads, self._gauge.window = threads, pace.ahead.units
-        self._claim_lock = threading.Lock()  # Guards the three below.
+        self._in_order = in_order
+        self._claim_lock = threading.Lock()  # Guards the four below.
         self._position, self._claimed, self._ended = start, 0, False
+        self._done = deque(done)
         self._room: SimpleQueue[bool] = SimpleQueue()  # False: end.
         self._made: SimpleQueue[_Result | None] = SimpleQueue()  # None: look again whether anything is still due.
         self._ready: dict[int, _Result] = {}
@@ -157,10 +165,10 @@ class Engine:
             self._room.put(False)
 
     def take(self) -> list[Unit] | None:
-        """The next units in order; None after the last.
+        """The next units; None after the last.
 
         Raises:
-          Exception: Whatever the work raised, once all units before it are taken.
+          Exception: Whatever the work raised: in order, once all units before it are taken; else once it is met.
         """
         while self._first_threads and not self.stopped:
             self._first_threads -= 1
@@ -187,7 +195,7 @@ class Engine:
                     return None
                 result = self._next_made(began)
                 if result is not None:
-                    self._ready[result.number] = result
+                    self._ready[result.number if self._in_order else self._taken] = result
             self._waited = perf_counter() - began
             self._gauge.waited(began)
         return self._ready[self._taken]
@@ -201,8 +209,14 @@ class Engine:
             try:
                 return self._made.get(timeout=max(patience - (perf_counter() - began), 0.0))
             except Empty:
-                warn(perf_counter() - began, self._taken, dict(self._doing))
+                doing = dict(self._doing)
+                warn(perf_counter() - began, self._due(doing), doing)
                 patience *= 2
+
+    def _due(self, doing: dict[threading.Thread, Activity]) -> int:
+        """The number of the unit that is waited for: in any order, the oldest one."""
+        made = [activity.unit for activity in doing.values() if activity.unit >= 0]
+        return self._taken if self._in_order else min(made, default=self._taken)
 
     def _advance(self, nbytes: int) -> None:
         del self._ready[self._taken]
@@ -281,6 +295,8 @@ class Engine:
         with self._claim_lock:
             if self._ended:
                 return None
+            if self._done and self._position == self._done[0][0]:
+                self._position = self._done.popleft()[1]
             start = stop = self._position
             result = _Result(self._claimed)
             try:
@@ -308,11 +324,13 @@ class Engine:
             self._room.put(False)
 
     def _find_stop(self, start: int) -> int:
-        """Where the next unit ends: before damage that the walk to its end would meet."""
+        """Where the next unit ends: before what is done, and before damage that the walk to its end would meet."""
         elements = self._size.elements
+        if self._done:
+            elements = min(elements, self._done[0][0] - start)
         while True:
             try:
-                return self._available(start + elements)
+                return self._available(start, start + elements)
             except WellfedError:
                 if elements == 1:
                     raise
@@ -334,7 +352,7 @@ class Engine:
             if result.error is None:
                 self._make(middle, stop, result)
         else:
-            nbytes = unit.nbytes()
+            nbytes, unit.start = unit.nbytes(), start
             self._size.learn(stop - start, nbytes, perf_counter() - began)
             result.nbytes += nbytes
             result.units.append(unit)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
+from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from wellfed.feed.pipeline import Pipeline
+    from wellfed.feed.tree import Tree
 
 ROW_ERRORS = (RecordError, ExampleError, ImageError, StageError, OpError)
 _logger = logging.getLogger("wellfed.feed")
@@ -26,57 +28,65 @@ _TRIES = 16  # Draws for one place; with half of all rows bad, one place in 65,5
 
 
 class ErrorReport:
-    """The rows that were replaced or left out, up to a limit. Many threads add to it."""
+    """The rows that were replaced or left out, up to a limit, in the order in which their elements were taken."""
 
     def __init__(self, max_errors: int | None) -> None:
         self._max_errors = max_errors
-        self._lock = threading.Lock()
-        self._rows: dict[tuple[int, int], ReplacedRow] = {}
-        self._skipped: list[SkippedRow] = []
+        self._rows: list[ReplacedRow | SkippedRow] = []
 
-    def add(self, row: ReplacedRow, error: Exception) -> None:
-        """Notes a row.
+    def add(self, row: ReplacedRow | SkippedRow, error: Exception, warning: bool = False) -> None:
+        """Notes a row whose turn has come, and logs it where so wanted. Called by one thread at a time.
 
         Raises:
           Exception: `error` itself, where that is one more than allowed.
         """
-        with self._lock:
-            self._rows[row.epoch, row.position] = row  # A unit that is made twice counts once.
-            self._check(error)
-
-    def skip(self, row: SkippedRow, error: Exception, warning: bool = False) -> None:
-        """Notes a row that is left out, and logs it where so wanted. Called in the order of the elements.
-
-        Raises:
-          Exception: `error` itself, where that is one more than allowed.
-        """
-        with self._lock:
-            self._skipped.append(row)
-            self._check(error)
-        if warning:
-            _logger.warning("left out: %s: %s", row.where or f"row {row.row}", row.reason)
-
-    def _check(self, error: Exception) -> None:
-        if self._max_errors is not None and len(self._rows) + len(self._skipped) > self._max_errors:
+        self._rows.append(row)
+        if self._max_errors is not None and len(self._rows) > self._max_errors:
             error.add_note(f"This is one more than max_errors={self._max_errors} rows that could not be made.")
             raise error
+        if warning:
+            _logger.warning("left out: %s: %s", row.where or f"row {getattr(row, 'row', -1)}", row.reason)
 
-    def skipped(self) -> tuple[SkippedRow, ...]:
-        """The rows left out so far, in the order of the elements."""
-        with self._lock:
-            return tuple(self._skipped)
+    def count(self) -> int:
+        """How many rows were noted."""
+        return len(self._rows)
 
-    def rows(self) -> tuple[ReplacedRow, ...]:
-        """The rows replaced so far, in the order of epochs and positions."""
-        with self._lock:
-            return tuple(self._rows[key] for key in sorted(self._rows))
+    def skipped(self, count: int) -> tuple[SkippedRow, ...]:
+        """Those of the first `count` rows that were left out, in the order of the elements."""
+        return tuple(row for row in self._rows[:count] if isinstance(row, SkippedRow))
+
+    def replaced(self, count: int) -> tuple[ReplacedRow, ...]:
+        """Those of the first `count` rows that were replaced, in the order of epochs and positions."""
+        found = (row for row in self._rows[:count] if isinstance(row, ReplacedRow))
+        return tuple(sorted(found, key=lambda row: (row.epoch, row.position)))
+
+
+def told(unit: Unit, report: ErrorReport) -> Iterable[Tree]:
+    """The elements of a unit; rows that were replaced are noted right before the element that they were due in.
+
+    Raises:
+      Exception: A row's error, in its turn, where it is one more than allowed.
+    """
+    return _telling(unit, report) if unit.replaced else unit
+
+
+def _telling(unit: Unit, report: ErrorReport) -> Iterator[Tree]:
+    left = deque(sorted(unit.replaced, key=lambda failure: failure.at))
+    for number, element in enumerate(unit):
+        while left and left[0].at == number:
+            failure = left.popleft()
+            report.add(failure.row, failure.error)
+        yield element
 
 
 class Guarded:
-    """Gives another row in the place of one that cannot be made; which one depends on (seed, epoch, position)."""
+    """Gives another row in the place of one that cannot be made; which one depends on (seed, epoch, position).
 
-    def __init__(self, source: Operator, seed: int, report: ErrorReport) -> None:
-        self._source, self._seed, self._report = source, seed, report
+    What was replaced travels with the unit, for who takes it.
+    """
+
+    def __init__(self, source: Operator, seed: int) -> None:
+        self._source, self._seed = source, seed
 
     def available(self, stop: int) -> int:
         """See `Operator`."""
@@ -100,13 +110,13 @@ class Guarded:
     def _replace(self, positions: Positions, error: Exception) -> Unit:
         at, epoch = int(positions.numbers()[0]), int(positions.epochs()[0])
         length = length_of(self._source, "on_error")
-        self._report.add(ReplacedRow(at, epoch, _where(error), _reason(error)), error)
         for attempt in range(_TRIES):
             drawn = mix(self._seed, epoch, at, attempt) % length
             try:
-                return self._source.make(Positions(range(drawn, drawn + 1), epoch))
+                unit = self._source.make(Positions(range(drawn, drawn + 1), epoch))
             except ROW_ERRORS:
                 continue
+            return replace(unit, replaced=(Failure(0, ReplacedRow(at, epoch, _where(error), _reason(error)), error),))
         raise error
 
 
@@ -146,7 +156,7 @@ def skipped_row(error: Exception, position: int, epoch: int) -> SkippedRow:
 
 
 def stretches(
-    units: Iterable[Unit], position: int, lose: Callable[[SkippedRow, Exception], None]
+    units: Iterable[Unit], position: int, lose: Callable[[SkippedRow | ReplacedRow, Exception], None]
 ) -> Iterator[tuple[int, Unit]]:
     """Each unit from `position` on, cut where rows were left out, with the position of its first row.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from wellfed.errors import StateError
 from wellfed.feed import plan, state
 from wellfed.feed.account import Account
+from wellfed.feed.delivered import Delivered
 from wellfed.feed.elastic import consumed, last_shard, sharing
 from wellfed.feed.generated import can_go_on
 from wellfed.feed.running import Runner, elements_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from wellfed.feed.engine import Engine
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Readers
+    from wellfed.feed.workers import Pools
 
 
 INTERRUPT_PATIENCE = 0.05  # How long threads are waited for after Ctrl-C. [s]
@@ -75,17 +77,21 @@ class DatasetIterator(Iterator[Tree]):
         context: RunContext,
         options: FeedOptions,
         counter: EpochCounter,
+        *,
+        pools: Pools | None = None,
     ) -> None:
+        self._pools = pools
         self._node, self._readers, self._context, self._options = node, readers, context, options
         self._counter = counter
         self._position = self._from = 0
         self._cursor: Any = None  # Where a stream stood at the position from which this iterator began.
+        self._delivered = None if options.keeps_order(node) else Delivered(0)
         self._engine: Engine | None = None
         self._elements: Iterator[Tree] | None = None
         self._runner: Runner | None = None
         self._began = self._first = self._ended = 0.0
         self.account = Account()
-        self._closed = False
+        self._closed = self._whole = False  # `_whole`: it came to an end, or to an error, by itself.
         self._forks = _forks
 
     def __iter__(self) -> DatasetIterator:
@@ -100,10 +106,8 @@ class DatasetIterator(Iterator[Tree]):
             self._elements = self._start()
         try:
             element = next(self._elements)
-        except StopIteration:
-            self.close()
-            raise
-        except Exception:
+        except Exception:  # Also the one that says that it is over.
+            self._whole = self._whole or not self._closed
             self.close()
             raise
         except BaseException:  # Ctrl-C: what a user's function does just then is not waited for.
@@ -122,24 +126,25 @@ class DatasetIterator(Iterator[Tree]):
         if self._closed:
             return iter(())
         self._began, self._from = perf_counter(), self._position
-        self._runner = Runner(self._readers.open(), self._options, self.account)
-        self._engine = self._runner.start(self._node, self._context, self._position, self._cursor)
+        self._runner = Runner(self._readers.open(), self._options, self.account, self._pools)
+        position, ahead = (self._position, []) if self._delivered is None else self._delivered.place()
+        self._engine = self._runner.start(self._node, self._context, position, self._cursor, ahead)
         weakref.finalize(self, self._engine.collected)
-        return elements_of(self._engine, self._runner.parts)
+        return elements_of(self._engine, self._runner.parts, self._delivered, self._runner.report)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this iteration stands: a few integers and fingerprints, ready for JSON.
 
         Returns:
           A new dict. It counts what was delivered, so restoring it gives the element after the last one that `next`
-          returned.
+          returned. With `deterministic=False`, `position` is that of the first element that was not delivered, and
+          `ahead` lists the ranges behind it that were.
         """
         rank, world_size = sharing(self._node, self._context)
         return {
             "version": state.VERSION,
             "epoch": self._context.epoch,
-            "position": self._position,
-            "cursor": self.cursor(),
+            **dict(zip(state.PLACE, self.progress(), strict=False)),
             "seed": self._context.seed,
             "consumed": self._context.consumed,
             "rank": rank,
@@ -165,7 +170,8 @@ class DatasetIterator(Iterator[Tree]):
 
         Where only `map`, `batch`, `padded_batch`, `prefetch` and `with_row_ids` come after the one `shard`, the state
         of any rank will do, also with another world size: all that the processes took together counts as delivered,
-        and the rest of the order is shared anew. The position then counts from there.
+        and the rest of the order is shared anew. The position then counts from there. A state that was saved with
+        `deterministic=False` belongs to its rank and world size.
 
         Raises:
           StateError: The state belongs to another plan, other files, or another way of sharing them; or the data set
@@ -173,7 +179,7 @@ class DatasetIterator(Iterator[Tree]):
         """
         here = self.state_dict()
         elastic = last_shard(self._node) is not None
-        state.check(saved, here, elastic=elastic)
+        state.check(saved, here, elastic=elastic and "ahead" not in saved)
         opaque = any(isinstance(step, plan.Generator) for step in plan.walk(self._node))
         if opaque and saved["position"] and not can_go_on(saved["cursor"]):
             raise StateError("from_generator cannot go on in the middle: only its maker knows what it yielded before")
@@ -184,16 +190,24 @@ class DatasetIterator(Iterator[Tree]):
         if elastic and saved["world_size"] != here["world_size"]:
             before, position = consumed(self._node, before, saved["world_size"], position), 0
         self._context = replace(self._context, epoch=saved["epoch"], seed=saved["seed"], consumed=before)
-        self.go_on(position, saved["cursor"])
+        self.go_on(position, saved["cursor"], saved.get("ahead", ()))
         self._counter.next = saved["epoch"] + 1
 
     def progress(self) -> list[Any]:
-        """What `go_on` takes: how many elements were delivered, and where the stream stands behind them."""
-        return [self._position, self.cursor()]
+        """What `go_on` takes, as JSON: the values of those of `state.PLACE` that this iterator has."""
+        if self._delivered is None:
+            return [self._position, self.cursor()]
+        position, ahead = self._delivered.place()
+        return [position, None, [list(each) for each in ahead]]
 
-    def go_on(self, position: int, cursor: Any) -> None:
-        """Begins at a position, where the stream stood at `cursor`. REQUIRES: nothing was asked for yet."""
-        self._position, self._cursor = position, cursor
+    def go_on(self, position: int, cursor: Any, ahead: Sequence[Sequence[int]] = ()) -> None:
+        """Begins at a position, where the stream stood at `cursor`. REQUIRES: nothing was asked for yet.
+
+        `ahead` are ranges behind the position that were delivered.
+        """
+        self._position, self._cursor = position + sum(stop - start for start, stop in ahead), cursor
+        if ahead or self._delivered is not None:
+            self._delivered = Delivered(position, ahead)
 
     @property
     def epoch(self) -> int:
@@ -207,6 +221,7 @@ class DatasetIterator(Iterator[Tree]):
         """
         if self._runner is None:
             return FeedStats(0, 0.0, 0.0)
+        errors = self._runner.report.count() if self._whole else self._runner.errors_at(self._position)
         repeated, repeated_at = self._readers.repeats()
         return FeedStats(
             self._position - self._from,
@@ -214,8 +229,8 @@ class DatasetIterator(Iterator[Tree]):
             self.account.waited_seconds(),
             self._options.thread_count(),
             self.account.stages(),
-            self._runner.report.rows(),
-            self._runner.report.skipped(),
+            self._runner.report.replaced(errors),
+            self._runner.report.skipped(errors),
             first_seconds=self._first,
             remote=self._readers.remote_stats(),
             repeated=repeated,

@@ -8,13 +8,14 @@ zip           p -> every source, p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from wellfed.feed.order import ENDLESS, Countable, Positions, length_of
 from wellfed.feed.tree import concat_rows, map_tree, map_trees
-from wellfed.feed.unit import Unit, sources_of
+from wellfed.feed.unit import Unit, moved, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +50,11 @@ class Zipped:
 
     def make(self, positions: Positions) -> Unit:
         units = [source.make(positions) for source in self.sources]
+        first, replaced = units[0], tuple(chain.from_iterable(unit.replaced for unit in units))
         if all(unit.splits is None for unit in units):
-            return Unit(tuple(unit.as_columns() for unit in units), None, units[0].rows, units[0].source)
-        return Unit(None, list(zip(*units, strict=True)), units[0].rows, units[0].source, units[0].splits)
+            columns = tuple(unit.as_columns() for unit in units)
+            return Unit(columns, None, first.rows, first.source, replaced=replaced)
+        return Unit(None, list(zip(*units, strict=True)), first.rows, first.source, first.splits, replaced=replaced)
 
     def trace(self, positions: Positions) -> tuple[int, int]:
         return self.sources[0].trace(positions)
@@ -164,7 +167,7 @@ def join(sources: Sequence[Operator], which: NDArray[np.int64], at: UInt64s, epo
     places: list[NDArray[np.int64]] = []
     for number in np.unique(which):
         of_it = np.flatnonzero(which == number)
-        parts.append(sources[number].make(Positions(_run(at[of_it]), _one(epochs[of_it]))))
+        parts.append(sources[number].make(Positions(as_run(at[of_it]), _one(epochs[of_it]))))
         places.append(of_it)
     if not parts:
         return sources[0].make(Positions(range(0), 0))
@@ -172,8 +175,12 @@ def join(sources: Sequence[Operator], which: NDArray[np.int64], at: UInt64s, epo
         (only,) = parts
         return only
     order = np.argsort(np.concatenate(places), kind="stable")
-    if any(part.splits is not None for part in parts):
-        return _join_batches(parts, order)
+    unit = (_join_rows if all(part.splits is None for part in parts) else _join_batches)(parts, order)
+    unit.replaced = tuple(chain.from_iterable(moved(part.replaced, to) for part, to in zip(parts, places, strict=True)))
+    return unit
+
+
+def _join_rows(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
     columns = map_trees(concat_rows, [part.as_columns() for part in parts])
     rows = np.concatenate([part.rows for part in parts])[order]
     return Unit(map_tree(lambda column: column[order], columns), None, rows, sources_of(parts)[order])
@@ -189,7 +196,7 @@ def _join_batches(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
     return Unit(None, [elements[i] for i in order], rows[of_rows], sources_of(parts)[of_rows], splits)
 
 
-def _run(rows: UInt64s) -> range | UInt64s:
+def as_run(rows: UInt64s) -> range | UInt64s:
     """Neighbouring rows as a range, which sources read faster."""
     if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((rows[1:] > rows[:-1]).all()):
         return range(int(rows[0]), int(rows[-1]) + 1)

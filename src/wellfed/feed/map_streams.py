@@ -12,7 +12,7 @@ from wellfed.feed import plan
 from wellfed.feed.calls import call, name_of
 from wellfed.feed.mixing import mix, mix_each
 from wellfed.feed.tree import Tree, dense, length_of, row_of, stack
-from wellfed.feed.workers import RemoteFailure, Workers
+from wellfed.feed.workers import Pools, RemoteFailure, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def _transform(transform: plan.Transform, element: Tree, seed: int, at: int, *, 
 
 
 def map_in_processes(
-    node: plan.Map, source: Input, context: RunContext, number: int, workers: Workers
+    node: plan.Map, source: Input, context: RunContext, number: int, workers: Workers, *, pools: Pools
 ) -> Iterator[Tree]:
     """As `map_here`, with an element in each process; they are given on in the order of the source."""
     ahead: deque[tuple[Point, Worker]] = deque()
@@ -87,4 +87,4 @@ def map_in_processes(
         if failed is not None:
             raise failed
     finally:
-        workers.stop()
+        pools.give_back(workers)

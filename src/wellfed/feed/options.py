@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from wellfed.feed import plan
 from wellfed.feed.usable import usable_cores
 
 UNIT_BYTES = 8 << 20
@@ -13,11 +14,15 @@ UNIT_BYTES = 8 << 20
 class FeedOptions:
     """How a data set is run. Nothing here changes what comes out, but for `on_error` where a row cannot be made.
 
+    Its order is kept but for `deterministic=False`.
+
     Attributes:
       threads: Threads that read, parse and transform; None: one for each core that this process may use.
       ram_budget: Units that are ready or being made hold about this much at most. [bytes]
       on_error: What becomes of a row that cannot be made. "raise"; "replace": another one comes in its place; "skip":
         later rows move up.
+      deterministic: Whether elements come in their order. True: always. False: where no `map` asks for it. None: where
+        no `map` gave it up.
       max_errors: How many rows may be replaced or left out in one iteration; None: any number.
       stall_seconds: Log who waits for whom once the consumer has waited for so long; 0: never. [s]
     """
@@ -27,6 +32,7 @@ class FeedOptions:
     on_error: str = "raise"
     max_errors: int | None = None
     stall_seconds: float = 60.0
+    deterministic: bool | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
@@ -40,6 +46,15 @@ class FeedOptions:
             raise ValueError(f"stall_seconds must be at least 0, got {self.stall_seconds}")
         if self.max_errors is not None and self.max_errors < 0:
             raise ValueError(f"max_errors must be at least 0 rows, or None; got {self.max_errors}")
+
+    def keeps_order(self, node: plan.Node) -> bool:
+        """Whether the elements of a plan come in their order; always where it is not addressable."""
+        if self.deterministic or not plan.is_addressable(node):
+            return True
+        asked = {step.deterministic for step in plan.walk(node) if isinstance(step, plan.Map)}
+        if False in asked:
+            return False
+        return True in asked or self.deterministic is None
 
     def thread_count(self) -> int:
         """The number of threads that these options mean here."""

@@ -21,6 +21,7 @@ from wellfed.feed import plan
 from wellfed.feed.engine import UnitSize
 from wellfed.feed.order import Positions
 from wellfed.feed.pipeline import Through
+from wellfed.feed.stages import STAGES
 from wellfed.feed.tree import map_trees, stack
 from wellfed.feed.unit import Unit, sources_of
 
@@ -97,15 +98,14 @@ class Parts:
     Args:
       pipeline: The plan at work.
       batch: Its last batch.
-      first: The batch to begin with.
     """
 
-    def __init__(self, pipeline: Pipeline, batch: Through, first: int) -> None:
+    def __init__(self, pipeline: Pipeline, batch: Through) -> None:
         self._pipeline, self._batch, self._rows = pipeline, batch, batch.source
         node = batch.node
-        assert isinstance(node, plan.Batch)
+        assert isinstance(node, plan.Batches)
         self.size, self._drop = node.batch_size, node.drop_remainder
-        self._next, self._end = first * self.size, -1
+        self._end = -1
         self._lock = threading.Lock()
         self._memories: dict[int, _Memory] = {}
 
@@ -114,9 +114,9 @@ class Parts:
         least = max(self.size // (2 * threads), 1)  # Enough parts for no thread to wait long for the others.
         return PartSize(target_bytes, elements=least, batch=self.size, least=least)
 
-    def available(self, stop: int) -> int:
-        """How many rows below `stop` exist, to the end of a part or of whole batches from the last one given on."""
-        size, start = self.size, self._next
+    def available(self, start: int, stop: int) -> int:
+        """How many rows below `stop` exist, to the end of a part or of whole batches from `start` on."""
+        size = self.size
         if stop - start >= size and not start % size:
             stop = start + (stop - start) // size * size
         else:
@@ -127,8 +127,7 @@ class Parts:
             found = min(found, self._batch.available(-(-stop // size)) * size)
         if found < stop:
             self._end = found
-        self._next = max(found, start)
-        return self._next
+        return max(found, start)
 
     def work(self, start: int, stop: int) -> Unit:
         """Makes rows [start, stop): batches, where they are whole, else a part of one."""
@@ -138,7 +137,7 @@ class Parts:
         positions = Positions(range(start, stop), self._pipeline.epoch)
         unit = _with_memory(self._rows, positions, self._memory(start // size), start % size)
         unit.as_columns()
-        return replace(unit, cut_at=start)
+        return replace(unit, is_part=True)
 
     def _memory(self, batch: int) -> _Memory:
         with self._lock:
@@ -147,31 +146,36 @@ class Parts:
             return self._memories[batch]
 
     def whole(self, units: Iterator[Unit]) -> Iterator[Unit]:
-        """The units with parts put together to batches."""
-        held: list[Unit] = []
-        rows = 0
+        """The units with parts put together to batches, whose positions they have from there on."""
+        held: dict[int, list[Unit]] = {}
         for unit in units:
-            if unit.cut_at is None:
+            batch = unit.start // self.size
+            if not unit.is_part:
+                unit.start = batch
                 yield unit
                 continue
-            held.append(unit)
-            rows += len(unit)
-            if rows == self.size:
-                yield self._join(held)
-                held, rows = [], 0
-        if held:
-            yield self._join(held)
+            parts = held.setdefault(batch, [])
+            parts.append(unit)
+            if sum(map(len, parts)) == self.size:
+                yield self._join(batch, held.pop(batch))
+        for batch, parts in held.items():  # The last one of all, where it is smaller.
+            yield self._join(batch, parts)
 
-    def _join(self, parts: list[Unit]) -> Unit:
-        return self._batch.meter.run(lambda: self._joined(parts))
+    def _join(self, batch: int, parts: list[Unit]) -> Unit:
+        parts.sort(key=lambda part: part.start)
+        return self._batch.meter.run(lambda: self._joined(batch, parts))
 
-    def _joined(self, parts: list[Unit]) -> Unit:
+    def _joined(self, batch: int, parts: list[Unit]) -> Unit:
         with self._lock:
-            memory = self._memories.pop((parts[0].cut_at or 0) // self.size, None)
+            memory = self._memories.pop(batch, None)
         array = None if memory is None else memory.array
         columns = map_trees(lambda pieces: _joined(pieces, array), [part.as_columns() for part in parts])
         rows = np.concatenate([part.rows for part in parts])
-        return Unit(columns, None, rows, sources_of(parts), np.array([0, len(rows)], np.int64))
+        unit = Unit(columns, None, rows, sources_of(parts))
+        positions = Positions(range(batch, batch + 1), self._pipeline.epoch)
+        made = STAGES[type(self._batch.node)](self._batch.node, unit, positions, self._batch.context)
+        made.start, made.replaced = batch, tuple(replace(row, at=0) for part in parts for row in part.replaced)
+        return made
 
 
 def _with_memory(rows: Operator, positions: Positions, memory: _Memory, first: int) -> Unit:
@@ -202,7 +206,7 @@ def last_batch(pipeline: Pipeline) -> Through | None:
     top = pipeline.top
     while isinstance(top, Through) and isinstance(top.node, plan.Prefetch):
         top = top.source
-    if not isinstance(top, Through) or not isinstance(top.node, plan.Batch):
+    if not isinstance(top, Through) or not isinstance(top.node, plan.Batches):
         return None
     maps = any(isinstance(step, plan.Map) for step in plan.walk(top.node.source))
     return top if maps and not plan.has_batches(top.node.source) else None

@@ -7,24 +7,30 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wellfed.feed import plan
 from wellfed.feed.account import Part
-from wellfed.feed.guard import ErrorReport, Guarded
-from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped
+from wellfed.feed.guard import ROW_ERRORS, Guarded
+from wellfed.feed.keeping import Keeping
+from wellfed.feed.many import Concatenated, Mixed, Operator, Zipped, as_run
 from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Batched, Order, Positions, Same, Sharded, order_of
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.stages import STAGES, StageContext, seed_of
-from wellfed.feed.workers import Workers
+from wellfed.feed.unit import Failure, Unit, moved
+from wellfed.feed.workers import Pools, Workers
 from wellfed.io import give_up_when
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
     from wellfed.feed.account import Meter
     from wellfed.feed.context import RunContext
+    from wellfed.feed.memory_store import Store
     from wellfed.feed.readers import Reader
-    from wellfed.feed.unit import Unit
 
 
 @dataclass(frozen=True)
@@ -83,11 +89,91 @@ class Through:
         below = self.order.resolve(positions)
         self.meter.took(began)
         unit = self.source.make(below)
-        return self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
+        made = self.meter.run(lambda: STAGES[type(self.node)](self.node, unit, positions, self.context), unit)
+        if unit.replaced and made is not unit:
+            made.replaced = self._carried(unit, made)
+        return made
+
+    def _carried(self, unit: Unit, made: Unit) -> tuple[Failure, ...]:
+        if not isinstance(self.node, plan.Batches) or made.splits is None:
+            return unit.replaced
+        return moved(unit.replaced, np.repeat(np.arange(len(made)), np.diff(made.splits)))
 
     def trace(self, positions: Positions) -> tuple[int, int]:
         """See `Operator`."""
         return self.source.trace(self.order.resolve(positions))
+
+
+@dataclass(frozen=True)
+class Kept(Through):
+    """A cache: an element that was kept is taken, one that was not is made from below as epoch 0 and kept.
+
+    Attributes:
+      keeping: What is kept.
+      first_source: The number of the first source below; what is kept counts them from there.
+      lossy: Whether the run goes on without a row that cannot be made.
+    """
+
+    keeping: Keeping
+    first_source: int
+    lossy: bool
+
+    def available(self, stop: int) -> int:
+        """See `Operator`."""
+        found = self.source.available(stop)
+        if found < stop:
+            self.keeping.end(found)
+        return found
+
+    def make(self, positions: Positions) -> Unit:
+        """See `Operator`."""
+        if not len(positions):
+            return self.source.make(positions)
+        began = perf_counter()
+        store, rows = self.keeping.store(), positions.numbers().astype(np.int64)
+        missing = store.missing(rows)
+        self.meter.took(began)
+        replaced = self._keep(store, missing) if len(missing) else []
+        self.meter.reused(len(rows) - len(missing))
+        unit = self.meter.run(lambda: store.take(rows))
+        told = tuple(
+            replace(failure, at=at) for row, failure in replaced for at in np.flatnonzero(rows == row)[:1].tolist()
+        )
+        return replace(unit, source=unit.source + self.first_source, replaced=told)
+
+    def _keep(self, store: Store, rows: NDArray[np.int64]) -> list[tuple[int, Failure]]:
+        """Makes rows and keeps them; all that can be made where one cannot, and then raises its error.
+
+        Returns:
+          The number of each element in which a row was replaced, with that row.
+        """
+        try:
+            unit = self.source.make(Positions(as_run(rows.astype(np.uint64)), 0))
+        except ROW_ERRORS:
+            if not self.lossy:
+                raise
+            if len(rows) == 1:
+                store.lose(int(rows[0]))
+                raise
+            unit = None
+        if unit is not None:
+            began = perf_counter()
+            store.put(rows, replace(unit, source=unit.source - self.first_source))
+            self.meter.took(began)
+            return [(int(rows[failure.at]), failure) for failure in unit.replaced]
+        replaced, errors = [], []
+        for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+            try:
+                replaced += self._keep(store, half)
+            except ROW_ERRORS as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return replaced
+
+    def trace(self, positions: Positions) -> tuple[int, int]:
+        """See `Operator`."""
+        return self.source.trace(Positions(positions.at, 0))
 
 
 class Pipeline:
@@ -102,13 +188,17 @@ class Pipeline:
         node: plan.Node,
         readers: Mapping[plan.Source, Reader],
         context: RunContext,
-        report: ErrorReport | None = None,
         part: Part | None = None,
+        *,
+        replacing: bool = False,
+        pools: Pools | None = None,
     ) -> None:
-        self._context, self._report, self._part = context, report, part or Part()
+        self._pools = pools
+        self._context, self._replacing, self._part = context, replacing, part or Part()
         self._readers: list[Reader] = []  # In the order of the plan's sources.
         self._of_source = readers
-        self._depth = 0
+        # Nodes so far; those before the plan at hand: what is below a cache is one of its own.
+        self._depth = self._base = 0
         self._workers: list[Workers] = []
         self._cancelled = False
         node = rewrite(node)
@@ -117,12 +207,15 @@ class Pipeline:
 
     def _guarded(self, operator: Operator) -> Operator:
         """The operator with rows that cannot be made replaced, where that is wanted."""
-        if self._report is None:
-            return operator
-        return Guarded(operator, seed_of(self._depth, self._context.seed), self._report)
+        seed = seed_of(self._depth - self._base, self._context.seed)
+        return Guarded(operator, seed) if self._replacing else operator
 
     def _operator(self, node: plan.Node) -> Operator:
+        base, first_source = self._base, len(self._readers)
+        if isinstance(node, plan.Cache):
+            self._base = self._depth
         below = [self._operator(source) for source in plan.below(node)]
+        self._base = base
         if isinstance(node, plan.Batches) and not plan.has_batches(node.source):
             below = [self._guarded(below[0])]
         depth = self._depth
@@ -139,23 +232,36 @@ class Pipeline:
                 return _Read(self._readers[-1], len(self._readers) - 1, self._part.meter(depth, node))
         if isinstance(node, plan.Sequential):
             raise TypeError(f"{type(node).__name__} has no positions: it is run as a stream")
-        order = order_of(node, below[0], depth, self._context)
+        number = depth - base
+        order = order_of(node, below[0], number, self._context)
         stage = StageContext(
             order,
-            seed_of(depth, self._context.seed),
+            seed_of(number, self._context.seed),
             self.locate,
             lambda: self._cancelled,
             pool(),
             self._workers_of(node),
         )
-        through = Through(node, below[0], order, stage, self._part.meter(depth, node))
+        meter = self._part.meter(depth, node)
+        through = Through(node, below[0], order, stage, meter)
+        if isinstance(node, plan.Cache):
+            through = Kept(node, below[0], order, stage, meter, *self._keeping(node, first_source))
         stage.anchor = through.anchor
         return through
+
+    def _keeping(self, node: plan.Cache, first_source: int) -> tuple[Keeping, int, bool]:
+        sources = self._readers[first_source:]
+        replacing = self._replacing and plan.has_batches(node.source)
+        keeping = Keeping(
+            node, self._context, lambda: "+".join(source.fingerprint() for source in sources), replacing=replacing
+        )
+        return keeping, first_source, self._context.ignoring or (self._replacing and not replacing)
 
     def _workers_of(self, node: plan.Node) -> Workers | None:
         if not isinstance(node, plan.Map) or not node.processes:
             return None
-        self._workers.append(Workers(node.function, node.processes))
+        make = Workers if self._pools is None else self._pools.take
+        self._workers.append(make(node.function, node.processes))
         return self._workers[-1]
 
     @property
@@ -170,10 +276,16 @@ class Pipeline:
         return lambda: (pipeline := itself()) is None or pipeline._cancelled
 
     def cancel(self) -> None:
-        """Gives up units that are being made, at the next call of a user's function, and ends processes."""
+        """Gives up units that are being made, at the next call of a user's function, and ends processes.
+
+        Those that do nothing go back to who lent them.
+        """
         self._cancelled = True
         for workers in self._workers:
-            workers.stop()
+            if self._pools is None:
+                workers.stop()
+            else:
+                self._pools.give_back(workers)
 
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""
@@ -183,8 +295,9 @@ class Pipeline:
         """The source and row that the element at a position, or the first row of a batch there, comes from."""
         return self.top.trace(Positions(range(position, position + 1), self._context.epoch))
 
-    def available(self, stop: int) -> int:
-        """How many of the elements below `stop` exist."""
+    def available(self, start: int, stop: int) -> int:
+        """How many of the elements below `stop` exist; nothing depends on where a unit would `start`."""
+        del start
         with give_up_when(self._is_over):
             return self.top.available(stop)
 

@@ -6,12 +6,13 @@
       Concatenate | Mix | Zip                          several sources: which one, or all side by side
       Map | Enumerate | RowIds                         one element in, one element out
       Batch | PaddedBatch | RaggedBatch                neighbouring elements become one
+      Cache                                            elements made once and kept
       Prefetch                                         how far the engine runs ahead
 
     Generator                                          elements of a Python iterable, forward only
       Filter | TakeWhile | FlatMap | Interleave        as many elements as a function says
-      Unbatch | Rebatch | Scan | Unique | Cache        what came before decides
-      | Window | BufferShuffle | Bucket | IgnoreErrors
+      Unbatch | Rebatch | Scan | Unique | Window       what came before decides
+      | BufferShuffle | Bucket | IgnoreErrors
       SampleFromDatasets | ChooseFromDatasets          several sources: one drawn, or named, at a time
 
 The first group is *addressable*: any element can be made at any time. The second is not: its elements are made one
@@ -30,13 +31,13 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from wellfed.errors import PlanError
 from wellfed.feed.batch_nodes import Batch, Batches, PaddedBatch, RaggedBatch
+from wellfed.feed.cache_node import Cache
 from wellfed.feed.checks import check_whole
 from wellfed.feed.choice_nodes import Part, Sample, Select
 from wellfed.feed.many_nodes import ChooseFromDatasets, Concatenate, Mix, SampleFromDatasets, Zip
 from wellfed.feed.sequential_nodes import (
     Bucket,
     BufferShuffle,
-    Cache,
     Filter,
     Generator,
     IgnoreErrors,
@@ -256,12 +257,14 @@ class Map:
       rng: Call the function with a `numpy.random.Generator` as its last argument, made from the run's seed, this node,
         the epoch and the element's position: the same numbers whatever the thread.
       processes: How many processes call the function; 0: the threads of this one.
+      deterministic: Whether elements come in their order; None: as the options of the data set say.
     """
 
     source: Node
     function: Callable[..., Any] | Transform
     rng: bool = False
-    processes: int = field(default=0, repr=False)  # No matter of what comes out.
+    processes: int = field(default=0, repr=False)  # No matter of what comes out; nor is the next one.
+    deterministic: bool | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +314,7 @@ Single = (
     | Batch
     | PaddedBatch
     | RaggedBatch
+    | Cache
     | Prefetch
 )
 Sequential = (
@@ -321,7 +325,6 @@ Sequential = (
     | Rebatch
     | Scan
     | Unique
-    | Cache
     | Window
     | BufferShuffle
     | Bucket

@@ -9,13 +9,14 @@ import threading
 import weakref
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from wellfed.feed import plan
 from wellfed.feed.calls import Cancelled
 from wellfed.feed.engine import Engine, UnitSize, in_feed_thread
-from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches
+from wellfed.feed.guard import ErrorReport, LeavingOut, skipped_row, stretches, told
 from wellfed.feed.parts import Parts, last_batch
 from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.stream_work import StreamWork
@@ -23,13 +24,15 @@ from wellfed.feed.streams import Streams
 from wellfed.feed.tree import Tree
 from wellfed.feed.tuning import Pace, ReadAhead, ThreadCount
 from wellfed.feed.usable import usable_cores
+from wellfed.feed.workers import Pools
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
     from wellfed.feed.cursors import Cursor, Stream
+    from wellfed.feed.delivered import Delivered
     from wellfed.feed.options import FeedOptions
     from wellfed.feed.readers import Reader
     from wellfed.feed.unit import Unit
@@ -44,26 +47,51 @@ class Runner:
     """Runs one epoch of a plan over the readers of one data set.
 
     Attributes:
-      report: The rows that were replaced.
+      report: The rows that were replaced or left out, as far as a stream, or else the consumer, has come.
+      pools: Where a stream's processes wait for its next turn.
       parts: What puts batches together whose parts the engine makes; None where it makes whole ones.
     """
 
-    def __init__(self, readers: Mapping[plan.Source, Reader], options: FeedOptions, account: Account) -> None:
+    def __init__(
+        self,
+        readers: Mapping[plan.Source, Reader],
+        options: FeedOptions,
+        account: Account,
+        pools: Pools | None = None,
+    ) -> None:
+        self._lent = pools
+        self.pools = Pools()  # For streams, whose processes end with the run: `_Runs` stops them.
         self._readers, self._options, self._account = readers, options, account
         self.report = ErrorReport(options.max_errors)
         self.parts: Parts | None = None
         self._runs = _Runs()
         self._stream: StreamWork | None = None
 
-    def start(self, node: plan.Node, context: RunContext, position: int, cursor: Cursor = None) -> Engine:
-        """An engine that makes the elements of `node` from `position` on; `cursor` is where its stream stood there."""
+    def start(
+        self,
+        node: plan.Node,
+        context: RunContext,
+        position: int,
+        cursor: Cursor = None,
+        done: Sequence[tuple[int, int]] = (),
+    ) -> Engine:
+        """An engine that makes the elements of `node` from `position` on, without those that are `done`.
+
+        `cursor` is where its stream stood there.
+        """
         if plan.is_addressable(node):
-            return self._addressable(node, context, position, self._account.part(0), may_cut=True)
+            return self._addressable(node, context, position, self._account.part(0), done=done, on_top=True)
         begin, below = cursor or (0, None)
         elements = Streams(node, weakref.proxy(self), self._account).open(node, context, below)
         every = 1 if plan.makes_batches(node) else _CURSOR_EVERY
         work = self._stream = StreamWork(
-            elements, position, skip=position - begin, cursor=below, window=_STREAM_WINDOW, every=every
+            elements,
+            position,
+            skip=position - begin,
+            cursor=below,
+            window=_STREAM_WINDOW,
+            every=every,
+            errors=self.report.count,
         )
         size = UnitSize(self._options.unit_bytes(_STREAM_WINDOW))
         return Engine(
@@ -82,6 +110,10 @@ class Runner:
         """Where the stream stands at a position that was just delivered; None where there is no stream."""
         return None if self._stream is None else self._stream.cursor_at(position)
 
+    def errors_at(self, position: int) -> int:
+        """How many of the report's rows came before a position that was just delivered."""
+        return self.report.count() if self._stream is None else self._stream.errors_at(position)
+
     def _addressable(
         self,
         node: plan.Node,
@@ -90,32 +122,32 @@ class Runner:
         part: Part,
         *,
         few: bool = False,
-        may_cut: bool = False,
+        done: Sequence[tuple[int, int]] = (),
+        on_top: bool = False,
     ) -> Engine:
-        report = self.report if self._options.on_error == "replace" and not context.ignoring else None
-        pipeline = Pipeline(node, self._readers, context, report, part)
+        replacing = self._options.on_error == "replace" and not context.ignoring
+        pipeline = Pipeline(node, self._readers, context, part, replacing=replacing, pools=self._lent)
         threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
         work, available = pipeline.work, pipeline.available
         window = threads if few else 2 * threads
         size = UnitSize(self._options.unit_bytes(window), growth=1 if few else 16)
-        batch = last_batch(pipeline) if may_cut and not context.ignoring else None
+        batch = last_batch(pipeline) if on_top and not context.ignoring else None
         if context.ignoring:
             work = LeavingOut(pipeline, context.epoch).work
         elif batch is not None:
-            parts = self.parts = Parts(pipeline, batch, position)
+            parts = self.parts = Parts(pipeline, batch)
             work, available, position = parts.work, parts.available, position * parts.size
+            done = [(start * parts.size, stop * parts.size) for start, stop in done]
             size = parts.unit_size(size.target_bytes, threads)
             window *= 2
-        count = None
-        if self._options.threads is None and not few:
-            count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
-        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
         return Engine(
             work,
             available,
             position,
+            done=done,
+            in_order=not on_top or self._options.keeps_order(node),
             threads=threads,
-            pace=Pace(ahead, count, usable_cores()),
+            pace=self._pace(threads, window, few=few),
             size=size,
             stall_seconds=self._options.stall_seconds or None,
             at_end=pipeline.settle,
@@ -123,10 +155,17 @@ class Runner:
             gauge=part.gauge,
         )
 
+    def _pace(self, threads: int, window: int, *, few: bool) -> Pace:
+        count = None
+        if self._options.threads is None and not few:
+            count = ThreadCount(threads, max(4 * threads, MOST_THREADS))
+        ahead = ReadAhead(window, window if few else 4 * window, self._options.ram_budget)
+        return Pace(ahead, count, usable_cores())
+
     def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
         """See `Below`."""
         engine = self._addressable(node, context, position, part, few=few)
-        return self._owned(engine, _Run(engine, position, _each(self._told(engine, position, context))))
+        return self._owned(engine, _Run(engine, position, _each(self._told(engine, position, context), self.report)))
 
     def columns(self, node: plan.Node, context: RunContext, position: int, part: Part) -> Stream:
         """See `Below`."""
@@ -142,11 +181,11 @@ class Runner:
         self._runs.add(workers)
 
     def _told(self, engine: Engine, position: int, context: RunContext) -> Iterator[tuple[int, Unit]]:
-        return stretches(_units(engine), position, partial(self.report.skip, warning=context.warning))
+        return stretches(_units(engine), position, partial(self.report.add, warning=context.warning))
 
     def lost(self, error: Exception, position: int, context: RunContext) -> None:
         """See `Below`."""
-        self.report.skip(skipped_row(error, position, context.epoch), error, context.warning)
+        self.report.add(skipped_row(error, position, context.epoch), error, context.warning)
 
     def hurry(self, patience: float) -> None:
         """Lets all that waits for threads below a stream wait for so long at most. [s]."""
@@ -164,10 +203,10 @@ class Runner:
         return "+".join(self._readers[source].fingerprint() for source in sources)
 
 
-def _each(units: Iterator[tuple[int, Unit]]) -> Iterator[tuple[int, Tree]]:
+def _each(units: Iterator[tuple[int, Unit]], report: ErrorReport) -> Iterator[tuple[int, Tree]]:
     """Elements, each with the position behind it."""
     for position, unit in units:
-        yield from enumerate(unit, position + 1)
+        yield from enumerate(told(unit, report), position + 1)
 
 
 def _chunks(units: Iterator[tuple[int, Unit]]) -> Iterator[tuple[int, Tree]]:
@@ -265,8 +304,10 @@ def _units(engine: Engine) -> Iterator[Unit]:
             yield units.pop(0)
 
 
-def elements_of(engine: Engine, parts: Parts | None) -> Iterator[Tree]:
-    """The elements of an engine's units, in order; parts of batches put together."""
-    units = _units(engine)
-    for unit in units if parts is None else parts.whole(units):
-        yield from unit
+def elements_of(
+    engine: Engine, parts: Parts | None, delivered: Delivered | None, report: ErrorReport
+) -> Iterator[Tree]:
+    """The elements of an engine's units; parts of batches put together. `delivered` and `report` are told of each."""
+    units = _units(engine) if parts is None else parts.whole(_units(engine))
+    each = partial(told, report=report)
+    return chain.from_iterable(map(each, units)) if delivered is None else delivered.each(units, each)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -93,29 +93,6 @@ class Unique:
 
     source: Node
     limit_bytes: int = 1 << 30
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cache:
-    """The source's elements, kept once they were all made; what is below runs as epoch 0 always.
-
-    Attributes:
-      limit_bytes: What is kept may take so much. [bytes]
-      filename: Where they are kept; "" for memory.
-      kept: In memory: a list of the elements, once they are whole.
-    """
-
-    source: Node
-    limit_bytes: int
-    filename: str = ""
-    kept: list[list[Any]] = field(default_factory=list, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.limit_bytes < 0:
-            raise PlanError("cache", f"limit_bytes must be at least 0 bytes, got {self.limit_bytes}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Cache, (self.source, self.limit_bytes, self.filename))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ They are *replayable*: no length, and a saved position is reached again from a p
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
     from wellfed.feed.dataset import Dataset
     from wellfed.feed.tree import Tree
-
-
-_MEMORY_BYTES, _FILE_BYTES = 1 << 30, 1 << 40  # Where cache() is told no limit.
 
 
 class SequentialVerbs(ABC):
@@ -112,29 +108,6 @@ class SequentialVerbs(ABC):
             error. [bytes]
         """
         return self._with(plan.Unique(self._node, limit_bytes))
-
-    def cache(self, filename: str | os.PathLike[str] = "", *, limit_bytes: int | None = None) -> Dataset:
-        """The elements, kept once an iteration has made them all; later ones make none. Replayable.
-
-        Put it after what costs (decoding) and before what should differ from epoch to epoch (shuffle): what is below
-        runs as epoch 0 always. In a file they outlast the program; the file appears whole, and it is made anew where
-        verbs, files or rank are others than those that it was made of. Changes inside a function are not noticed.
-
-        Args:
-          filename: Keep them in this file; in memory where empty. Each rank needs its own.
-          limit_bytes: The elements may take so much; beyond, it is an error. [bytes] None: 1 GiB in memory, 1 TiB in a
-            file.
-
-        Raises:
-          PlanError: At iteration: they take more; or a leaf can be kept in no file, or the file is something else.
-          OSError: At iteration: the file cannot be written.
-
-        Differs from tf.data:
-          An iteration that is broken off leaves no file and no error. Tuples with names come back as plain ones.
-        """
-        name = os.fspath(filename)
-        limit = (_FILE_BYTES if name else _MEMORY_BYTES) if limit_bytes is None else limit_bytes
-        return self._with(plan.Cache(self._node, limit, name))
 
     def ignore_errors(self, log_warning: bool = False) -> Dataset:
         """The elements without those that cannot be made: damaged, not fitting, or failed by a function. Replayable.

@@ -152,6 +152,8 @@ def run_map(node: plan.Map, unit: Unit, positions: Positions, context: StageCont
 
 
 def _map_in_processes(node: plan.Map, unit: Unit, seeds: UInt64s, workers: Workers, context: StageContext) -> Unit:
+    if context.cancelled():
+        raise Cancelled
     try:
         elements = workers.call(list(unit), seeds.tolist() if node.rng else None)
     except RemoteFailure as failure:
@@ -240,6 +242,7 @@ STAGES: dict[type, Callable[[Any, Unit, Positions, StageContext], Unit]] = {
             plan.Repeat,
             plan.Select,
             plan.Sample,
+            plan.Cache,
             plan.Prefetch,
         ),
         run_same,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from wellfed.feed import plan
 from wellfed.feed.elastic import last_shard
 
 VERSION = 1
+_SHARING = ("rank", "world_size")
+PLACE = ("position", "cursor", "ahead")  # Where an iteration stands; the last one only where it keeps no order.
 
 
 def fingerprint(node: plan.Node) -> str:
@@ -59,7 +62,7 @@ def check(state: Mapping[str, Any], expected: Mapping[str, Any], *, elastic: boo
     """
     if not isinstance(state, Mapping):
         raise StateError(f"this is no state of a wellfed iterator: a mapping is due, got {type(state).__name__}")
-    missing = [name for name in expected if name not in state]
+    missing = [name for name in expected if name not in state and name != "ahead"]
     if missing:
         raise StateError(f"this is no state of a wellfed iterator: it lacks {', '.join(missing)}")
     if state["version"] != VERSION:
@@ -71,10 +74,23 @@ def check(state: Mapping[str, Any], expected: Mapping[str, Any], *, elastic: boo
         "world_size": "the world size",
     }
     for name, text in what.items():
-        if state[name] != expected[name] and not (elastic and name in ("rank", "world_size")):
+        if state[name] != expected[name] and not (elastic and name in _SHARING):
+            alone = name in _SHARING and "ahead" in state
             raise StateError(
                 f"the state was saved elsewhere: {text} differ; saved {state[name]!r}, here {expected[name]!r}"
+                + ("; with deterministic=False each rank has to go on with its own" if alone else "")
             )
     for name in ("epoch", "position", "seed", "consumed", "rank", "world_size"):
         if not isinstance(state[name], int) or state[name] < 0:
             raise StateError(f"{name} must be a whole number of at least 0, got {state[name]!r}")
+    _check_ahead(state["position"], state.get("ahead", []))
+
+
+def _check_ahead(position: int, ahead: Any) -> None:
+    try:
+        bounds = [position, *chain.from_iterable((start, stop) for start, stop in ahead)]
+        apart = all(before < after for before, after in pairwise(bounds))
+    except (TypeError, ValueError):
+        apart = False
+    if not apart:
+        raise StateError(f"ahead must be ranges behind position {position}, in order and apart, got {ahead!r}")

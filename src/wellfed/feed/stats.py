@@ -76,6 +76,7 @@ class StageStats:
         queue follows.
       threads: How many threads work on it, together with its neighbours up to the next queue; 0 where it is not known.
       helps: What would help where this step is the limit.
+      kept: How many of `rows` a cache had kept before; the others it made from below. 0 for any other step.
     """
 
     name: str
@@ -88,6 +89,7 @@ class StageStats:
     queue_fill: float | None = None
     threads: int = 0
     helps: str = "more cores, less work in it, or cache() after it"
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,9 @@ class FeedStats:
       waited_seconds: How much of it the consumer waited for elements that were not ready. [s]
       threads: Threads that make elements; 0 before the first was asked for.
       stages: The steps of the plan, in the order in which rows meet them.
-      replaced: Rows that were replaced because of `on_error="replace"`.
-      skipped: Rows that were left out because of `on_error="skip"` or `ignore_errors`, in the order of the elements.
+      replaced: Rows that were replaced because of `on_error="replace"`, in elements that were delivered.
+      skipped: Rows that were left out because of `on_error="skip"` or `ignore_errors`, in the order of the elements,
+        before the last one that was delivered; after the end, all.
       first_seconds: Time to the first element: opening, indexing where it is due, and one element. [s]
       consumer_seconds: Time that the consumer spent with elements; None where nobody measured it. [s]
       remote: Requests, retries and shards kept on disk, by all iterations over the same data set so far.

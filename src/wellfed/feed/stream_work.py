@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,6 +14,8 @@ from wellfed.feed.cursors import pass_over
 from wellfed.feed.unit import Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wellfed.feed.cursors import Cursor, Stream
     from wellfed.feed.tree import Tree
 
@@ -29,46 +33,58 @@ class StreamWork:
       cursor: Where the stream stands now, `skip` elements before `position`.
       window: How many units may be claimed and not taken.
       every: How many elements lie between two places that are remembered.
+      errors: How many rows were lost or replaced so far.
     """
 
-    def __init__(self, elements: Stream, position: int, *, skip: int, cursor: Cursor, window: int, every: int) -> None:
+    def __init__(
+        self,
+        elements: Stream,
+        position: int,
+        *,
+        skip: int,
+        cursor: Cursor,
+        window: int,
+        every: int,
+        errors: Callable[[], int],
+    ) -> None:
         self._elements, self._skip, self._every = elements, skip, every
-        self._known = position
         self._pulled: dict[int, list[Tree]] = {}
+        self._errors = errors
+        self._counts = [(0, 0)]  # (position, errors before it), for each element that came after an error.
         self._error: Exception | None = None
         # Places of each unit that is claimed, made or with the consumer; its first one is the last before it.
         self._places: deque[list[_Place]] = deque([[(position - skip, cursor)]], maxlen=window + 3)
 
-    def available(self, stop: int) -> int:
-        """Pulls elements until `stop` are known or the stream ends.
+    def available(self, start: int, stop: int) -> int:
+        """Pulls elements from `start` on until `stop` are known or the stream ends.
 
         Raises:
           Exception: What the stream raised, once all elements before it were told.
         """
-        start = self._known
         pulled: list[Tree] = []
         places = [self._places[-1][-1]]
         if self._error is None and start < stop:
             try:
-                self._pull(stop - start, pulled, places)
+                self._pull(start, stop - start, pulled, places)
             except Cancelled:  # Not kept: its traceback would hold this object, and so the threads below.
                 raise
             except Exception as error:  # noqa: BLE001 -- raised in its turn.
                 self._error = error
         if pulled:
-            self._known += len(pulled)
             self._pulled[start] = pulled
             self._places.append(places)
         elif self._error is not None:
             raise self._error
-        return self._known
+        return start + len(pulled)
 
-    def _pull(self, count: int, pulled: list[Tree], places: list[_Place]) -> None:
-        start, every = self._known, self._every
+    def _pull(self, start: int, count: int, pulled: list[Tree], places: list[_Place]) -> None:
+        every = self._every
         pass_over(self._elements, self._skip)
         self._skip = 0
         for element in self._elements:
             pulled.append(element)
+            if self._errors() != self._counts[-1][1]:
+                self._counts.append((start + len(pulled), self._errors()))
             if not (start + len(pulled)) % every:
                 places.append((start + len(pulled), self._elements.cursor()))
             if len(pulled) == count:
@@ -82,6 +98,10 @@ class StreamWork:
     def close(self) -> None:
         """Drops the stream, and with it what its verbs hold open."""
         self._elements = iter(())  # type: ignore[assignment]  # Nobody asks it where it stands.
+
+    def errors_at(self, position: int) -> int:
+        """How many rows were lost or replaced before the last element that was delivered."""
+        return self._counts[bisect_right(self._counts, position, key=itemgetter(0)) - 1][1]
 
     def cursor_at(self, position: int) -> list[Any]:
         """[position, cursor] of the last place at or before a position that the consumer just reached."""

@@ -33,20 +33,26 @@ from wellfed.feed.regroup import Regrouped
 from wellfed.feed.reservoir import shuffle
 from wellfed.feed.specs import spec_of, stack_as
 from wellfed.feed.tree import Tree, row_of, rows_in
-from wellfed.feed.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wellfed.feed.account import Account, Part
     from wellfed.feed.context import RunContext
+    from wellfed.feed.workers import Pools, Workers
 
 _DIGEST_BYTES = 16  # Of elements that are longer: two of 2^40 different ones agree once in 10^14 runs.
 _ENTRY_BYTES = 64  # What a set needs for each. [bytes]
 
 
 class Below(Protocol):
-    """What streams stand on."""
+    """What streams stand on.
+
+    Attributes:
+      pools: Where processes wait from one turn of `repeat` to the next.
+    """
+
+    pools: Pools
 
     def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
         """The elements of an addressable node from a position on, counted; `few`: only one or two are wanted."""
@@ -158,9 +164,10 @@ class Streams:
         )
 
     def _in_processes(self, node: plan.Map, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
-        workers = Workers(node.function, node.processes)
+        pools = self._below.pools
+        workers = pools.take(node.function, node.processes)
         self._below.own(workers)
-        return map_in_processes(node, source, context, number, workers)
+        return map_in_processes(node, source, context, number, workers, pools=pools)
 
     def _repeat(self, node: plan.Repeat, context: RunContext, cursor: Cursor) -> Stream:
         epochs = (1 << 30) if node.count is None else node.count

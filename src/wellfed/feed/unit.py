@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wellfed.feed.mixing import UInt64s
-    from wellfed.feed.stats import SkippedRow
+    from wellfed.feed.stats import ReplacedRow, SkippedRow
 
 # A batch smaller than this is a copy of its own, so that keeping it does not keep its whole unit; larger ones cost too
 # much to copy (ADR 0006). [bytes]
@@ -24,16 +24,16 @@ SMALL_BATCH = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A row that was left out of a unit.
+    """A row that could not be made.
 
     Attributes:
-      at: How many rows of the unit come before it.
+      at: How many elements of the unit come before it, or before the one that it was replaced in.
       row: What is known of it.
       error: Why it could not be made.
     """
 
     at: int
-    row: SkippedRow
+    row: SkippedRow | ReplacedRow
     error: Exception
 
 
@@ -48,7 +48,9 @@ class Unit:
       source: Which of the plan's sources they come from, or each row: int64 (rows,).
       splits: Where each batch begins and ends among the rows, int64 (batches + 1,); None while elements are rows.
       failures: What was left out.
-      cut_at: The position of the first row where the unit is a part of a batch; see `wellfed.feed.parts`.
+      replaced: Rows in whose place others came.
+      start: The position of its first element among those that are delivered.
+      is_part: Whether it is a part of a batch; `start` is that of a row then. See `wellfed.feed.parts`.
     """
 
     columns: Tree | None
@@ -57,7 +59,9 @@ class Unit:
     source: int | NDArray[np.int64] = 0
     splits: NDArray[np.int64] | None = None
     failures: tuple[Failure, ...] = ()
-    cut_at: int | None = None
+    replaced: tuple[Failure, ...] = ()
+    start: int = 0
+    is_part: bool = False
 
     def __len__(self) -> int:
         if self.splits is not None:
@@ -105,6 +109,11 @@ class Unit:
             copy = len(bounds) > 2 and nbytes_of(columns) // (len(bounds) - 1) < SMALL_BATCH
             return _mapping_batches(columns, bounds, copy=copy)
         return (dense(rows_of(columns, start, stop)) for start, stop in pairwise(bounds))
+
+
+def moved(failures: Iterable[Failure], to: NDArray[np.int64]) -> tuple[Failure, ...]:
+    """Failures at element i as failures at element `to[i]`."""
+    return tuple(replace(failure, at=int(to[failure.at])) for failure in failures)
 
 
 def concat_units(units: Sequence[Unit]) -> Unit:

@@ -237,12 +237,16 @@ class Verbs(ElementVerbs):
             threads at a time. A built-in transform, such as `wf.image.Resize`, works on whole columns instead.
           num_parallel_calls: A number, -1 or None. Here so that chains written for tf.data run: the threads of the data
             set call it, as many as `with_options` says.
-          deterministic: Whether the order is kept. It always is.
+          deterministic: False: an element, or a batch of the `batch` that follows, that is ready need not wait for one
+            before it. Each comes once an epoch all the same, batches hold what they would, and states are exact. The
+            order of what is above it is given up with it, but not where a verb loses the rows: there it is kept. True:
+            the order is kept also where the option `deterministic` gives it up. None: as that says; kept by default.
           rng: Call it with a `numpy.random.Generator` besides. Its numbers depend on seed, verb, epoch and position
             only; the seed is the first that a `shuffle` of this data set gives, or drawn once where none does.
           processes: Call it in so many processes, for heavy Python that threads would only take turns at. They start
-            with the first element of an iteration and end with it. The function must pickle; what it takes and gives
-            is copied between processes, arrays through shared memory. What comes out is the same.
+            with the first element of an iteration and end with it, or with the loader that iterates. The function must
+            pickle; what it takes and gives is copied between processes, arrays through shared memory. What comes out is
+            the same.
 
         Raises:
           PlanError: `function` is none; or it does not pickle, or works on columns, where `processes` are given.
@@ -252,14 +256,13 @@ class Verbs(ElementVerbs):
         Differs from tf.data:
           `function` is plain Python, called for each element; a tuple arrives as one argument.
         """
-        del deterministic
         if num_parallel_calls is not None and num_parallel_calls < 1 and num_parallel_calls != AUTOTUNE:
             raise PlanError("map", f"num_parallel_calls must be at least 1, -1 or None; got {num_parallel_calls}")
         if not callable(function) and not hasattr(function, "apply"):
             raise PlanError("map", f"a function or a transform is due, got {type(function).__name__}")
         if processes is not None:
             check_processes(function, processes)
-        return self._with(plan.Map(self._node, function, rng, processes or 0))
+        return self._with(plan.Map(self._node, function, rng, processes or 0, deterministic))
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
         """Makes one element of `batch_size` neighbours; each leaf gets a first dimension. Addressable.

@@ -179,6 +179,17 @@ class Workers:
             raise WorkerLostError(f"map({name_of(self._function)})", self._lost)
         raise Cancelled
 
+    def belong_to(self, function: Any, count: int) -> bool:
+        """Whether they were made for this function and so many processes."""
+        return function is self._function and count == self._count
+
+    def wait_for_calls(self) -> bool:
+        """Whether all processes of this program's own are there and do nothing, and the function is as it was."""
+        if not self._started or self._stopped or os.getpid() != self._owner or self._idle.qsize() != self._count:
+            return False
+        alive = all(worker.process.is_alive() for worker in self._all)
+        return alive and pickled(self._function, self._count) == self._content
+
     def stop(self) -> None:
         """Ends the processes, also in the middle of a call."""
         self._stopped = True
@@ -192,6 +203,46 @@ class Workers:
             if worker.process.exitcode is None:
                 worker.process.kill()
                 worker.process.join()
+
+
+class Pools:
+    """Processes that wait for the next epoch of one owner, who ends them with `stop`.
+
+    An epoch that ends while they do nothing leaves them here; one that is broken off in the middle of a call ends them.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[Workers] = []
+        self._stopped = False
+
+    def take(self, function: Any, count: int) -> Workers:
+        """Processes for a function: those that wait, or new ones."""
+        for workers in [each for each in self._waiting if each.belong_to(function, count)]:
+            self._waiting.remove(workers)
+            if workers.wait_for_calls():
+                return workers
+            workers.stop()
+        return Workers(function, count)
+
+    def give_back(self, workers: Workers) -> None:
+        """Lets processes wait, or ends them. Nothing happens the second time."""
+        if workers in self._waiting:
+            return
+        if self._stopped or not workers.wait_for_calls():
+            workers.stop()
+            return
+        self._waiting.append(workers)
+        if self._stopped:  # Meanwhile.
+            self.stop()
+
+    def stop(self) -> None:
+        """Ends all that wait, and from now on whatever is given back."""
+        self._stopped = True
+        while self._waiting:
+            self._waiting.pop().stop()
+
+    def __reduce__(self) -> Any:
+        return Pools, ()  # Elsewhere there are no processes yet.
 
 
 def _error_of(failure: Failure) -> BaseException:
