@@ -26,8 +26,8 @@ THREAD_SECONDS = 5.0  # A pool told to stop needs a moment; a thread that blocks
 ALLOWED_ROOTS = tuple({"/dev/", "/proc/", f"{tempfile.gettempdir()}/", f"{Path(tempfile.gettempdir()).resolve()}/"})
 ALLOWED_PARTS = ("__pycache__", ".hypothesis", ".pytest_cache")
 
-# Threads that libraries of partners keep for the process's life: distributed, asyncio's executor, fsspec.
-KEPT_THREADS = {"Dask-Offload_0", "asyncio_0", "fsspecIO"}
+# Threads that libraries of partners keep for the process's life: distributed, asyncio's executor, fsspec, gcsfs.
+KEPT_THREADS = {"Dask-Offload_0", "asyncio_0", "fsspecIO", "gcsfs-deferred-close"}
 
 _written: list[str] = []  # Paths written outside since the test began.
 
@@ -72,6 +72,7 @@ def _no_thread_left():
     left = {thread for thread in left if not isinstance(thread, threading._DummyThread)}
     if left:
         gc.collect()
+        gc.collect()  # What the finalisers of the first one let go.
     for thread in left:
         thread.join(THREAD_SECONDS)
     alive = sorted(thread.name for thread in left if thread.is_alive())

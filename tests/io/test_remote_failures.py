@@ -430,9 +430,7 @@ def test_an_index_that_is_missing_is_built_by_one_pass_and_published(counted):
     records = Records(url, remote=RemoteOptions(range_bytes=4096))
 
     assert len(records) == 300
-    assert sorted(set(counted.ranges)) == sorted(
-        {(0, len(CONTENT)), *((at, min(at + 4096, len(CONTENT))) for at in range(0, len(CONTENT), 4096))}
-    )
+    assert sorted(counted.ranges) == [(at, min(at + 4096, len(CONTENT))) for at in range(0, len(CONTENT), 4096)]
     assert "/remote/.wellfed/x.index" in counted.store
     counted.forget()
     assert len(Records(url)) == 300

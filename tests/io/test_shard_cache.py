@@ -134,6 +134,16 @@ def test_damage_of_the_copy_is_never_the_users(counted, options, folder):
     assert records[3] == PAYLOADS[3]  # Over the network from here on.
 
 
+def test_a_walk_over_a_copy_that_is_damaged_says_so_and_the_next_one_reads_the_file(counted, options, folder):
+    url = counted.put("x", CONTENT)
+    use(url, options)
+    flip(copy_in(folder), 18_000)
+
+    with pytest.raises(FileChangedError, match=r"^counted://remote/x: its copy on disk is damaged and was removed"):
+        list(TFRecordReader(url, remote=options))
+    assert list(TFRecordReader(url, remote=options)) == PAYLOADS
+
+
 @pytest.mark.parametrize(
     "harm", [lambda path: flip(path, 0), lambda path: os.truncate(path, 100), lambda path: path.write_bytes(b"")]
 )
@@ -241,7 +251,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(counted, options, folder, monkey
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("wellfed.io.shard_cache._write_all", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"counted://remote/x: its copy .* No space left.*cache_dir='.*lower cache_bytes"):
         use(counted.put("x", CONTENT), options)
     assert entries(folder) == []
 

@@ -2,6 +2,7 @@
 
 import http.server
 import math
+import os
 import threading
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tiny_source import TinySource
 
 import wellfed as wf
-from wellfed.errors import RemoteError
+from wellfed.errors import FileChangedError, RemoteError
 from wellfed.io import RecordIndex, Records, RemoteOptions, TFRecordReader
 from wellfed.packing import pack
 
@@ -32,15 +33,21 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             return None
         asked = self.headers.get("Range")
         place = self.translate_path(self.path)
-        if not asked or not self.server.ranges:
+        if not asked or not self.server.ranges or not Path(place).is_file():
             return super().send_head()
         content = Path(place).read_bytes()
         first, _, last = asked.removeprefix("bytes=").partition("-")
+        last = last or len(content) - 1
         piece = content[int(first) : int(last) + 1]
+        if self.server.changes:
+            self.server.changes.pop(0)(Path(place))
         self.send_response(206)
         self.send_header("Content-Length", str(len(piece)))
         self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
         self.end_headers()
+        if self.server.cuts:
+            piece = piece[: self.server.cuts.pop(0)]
+            self.close_connection = True
         self.wfile.write(piece)
         return None
 
@@ -57,6 +64,7 @@ def server(tmp_path):
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         running.ranges, running.refusals, running.asked = True, [], []
+        running.cuts, running.changes = [], []
         running.daemon_threads = True
         running.hold = threading.Event()
         running.hold.set()
@@ -163,3 +171,61 @@ def test_the_index_of_a_shard_that_was_packed_is_found(server, tmp_path, monkeyp
 
     assert len(RecordIndex.for_file(f"{server.url}/d/{shard}")) == 40
     assert len(np.unique([int(row["number"]) for row in wf.open(f"{server.url}/d")])) == 40
+
+
+# --- Hostile servers -------------------------------------------------------------------------------
+
+
+def test_answers_that_are_cut_in_the_middle_are_asked_for_again(server, url):
+    server.cuts = [0, 1, RANGE - 1, 7]
+    reader = TFRecordReader(url, remote=OPTIONS)
+
+    assert list(reader) == PAYLOADS
+    assert 1 <= reader.remote_stats.retries <= 4  # aiohttp asks again by itself where a kept connection says nothing.
+
+
+def test_a_server_that_cuts_each_answer_is_named_with_the_range_and_the_attempts(server, url):
+    server.cuts = [100] * 100
+
+    with pytest.raises(RemoteError, match=rf"{url}: bytes \[0\.\.{RANGE}\) could not be read in 5 attempts: .*Payload"):
+        list(TFRecordReader(url, remote=OPTIONS))
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_a_feed_over_a_server_that_fails_now_and_then_gives_all_rows(server, url, tmp_path, cache):
+    server.cuts, server.refusals = [10, RANGE // 2], [503, 503]
+    options = RemoteOptions(range_bytes=RANGE, pause_seconds=0, cache_dir=tmp_path / "shards" if cache else None)
+    dataset = wf.TFRecordDataset(url, remote=options)
+
+    assert list(iter(dataset)) == PAYLOADS
+    assert sorted(iter(dataset.shuffle(seed=0))) == sorted(PAYLOADS)
+
+
+def _shorter(path):
+    path.write_bytes(path.read_bytes()[: RANGE + 10])
+
+
+def _other(path):
+    path.write_bytes(bytes(path.stat().st_size))
+    os.utime(path, (1, 1))  # http tells times by the second.
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"), [(_shorter, r"are due, only \d+ came|bytes and has"), (_other, "its version was")]
+)
+def test_a_file_that_changes_between_two_answers_is_told(server, url, change, reason):
+    server.changes = [lambda path: None, change]
+    found = []
+
+    with pytest.raises(FileChangedError, match=rf"{url}: the remote file changed while it was read: .*({reason})"):
+        found.extend(iter(wf.TFRecordDataset(url, remote=OPTIONS)))
+    assert found == PAYLOADS[: len(found)]
+
+
+def test_a_shard_that_is_removed_in_the_midst_of_an_epoch_is_named(server, url, tmp_path):
+    server.changes = [lambda path: None, lambda path: path.unlink()]
+    found = []
+
+    with pytest.raises((FileNotFoundError, FileChangedError), match=url):
+        found.extend(iter(wf.TFRecordDataset(url, remote=OPTIONS)))
+    assert found == PAYLOADS[: len(found)]

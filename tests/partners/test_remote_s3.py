@@ -11,7 +11,7 @@ from s3_server import bucket, server
 
 import wellfed as wf
 from wellfed.errors import FileChangedError, RemoteError
-from wellfed.io import Records, TFRecordReader
+from wellfed.io import RecordIndex, Records, TFRecordReader
 from wellfed.io.attempts import passes
 
 __all__ = ["bucket", "server"]  # Fixtures.
@@ -164,3 +164,20 @@ def test_the_drivers_own_errors_are_told_apart(code, status, due):
 
     assert passes(error) == passes(translate_boto_error(error)) == due
     assert boto3.__version__
+
+
+def test_a_first_epoch_in_order_reads_each_range_once_and_leaves_the_index(bucket, requests):
+    spec = {"blob": wf.FixedLenFeature([], bytes)}
+    for shard in range(2):
+        with wf.TFRecordWriter(f"{bucket}/s-{shard}.tfrecord") as writer:
+            for payload in PAYLOADS:
+                writer.write(wf.encode_example({"blob": payload}))
+    dataset = wf.TFRecordDataset(f"{bucket}/s-*.tfrecord", spec)
+    requests.clear()
+
+    assert [row["blob"] for row in iter(dataset)] == PAYLOADS * 2
+    ranges = [span for method, span in requests if method == "get_object"]
+    assert ranges.count("bytes=0-") == 2  # Is there an index?
+    assert len(ranges) - 2 == 2 * math.ceil(100 * 100_040 / (8 * MIB))
+    assert [method for method, _ in requests if method != "get_object"] == ["head_object"] * 2 + ["put_object"] * 2
+    assert all(RecordIndex.find(f"{bucket}/s-{shard}.tfrecord") for shard in range(2))

@@ -10,27 +10,24 @@ file order needs none and writes none.
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed import _native
-from wellfed.columns import Bytes
 from wellfed.errors import FileChangedError
-from wellfed.feed.memory import pool
 from wellfed.feed.order import ENDLESS, Positions
-from wellfed.feed.repeats import Repeats
+from wellfed.feed.row_parser import RowParser
 from wellfed.feed.unit import Unit
 from wellfed.feed.usable import usable_cores
 from wellfed.io import GrowingIndex, MappedFile, RecordIndex, fingerprint
 from wellfed.io.framing import explain, record_error
 
 if TYPE_CHECKING:
-    from wellfed.example import FeatureParser
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
 
@@ -82,7 +79,8 @@ class RecordsReader:
 
     def __init__(self, node: plan.Records) -> None:
         self._node = node
-        self.repeats = None if node.features is None else Repeats(node.features)
+        self._rows = RowParser(node)
+        self.repeats = self._rows.repeats
         self._lock = threading.Lock()  # Guards what `_reset` makes.
         self._reset()
 
@@ -190,34 +188,12 @@ class RecordsReader:
         return Unit(self._columns(window, within), None, rows)
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
-        if self.repeats is None:
-            found, failure = window.shards.read(rows, self._node.check_crc, pool())
-            if failure is not None:
-                raise self._error(window, failure)
-            return Bytes(*found)
-        columns = self._parse(self.repeats.parser, window, rows)
-        self.repeats.look(
-            len(rows),
-            lambda parser, start, stop: self._parse(parser, window, rows[start:stop]),
+        return self._rows.columns(
+            window.shards,
+            rows,
+            partial(self._error, window),
             lambda row: self.locate(window.first_row + int(rows[row])),
         )
-        return columns
-
-    def _parse(self, parser: FeatureParser, window: _Window, rows: UInt64s) -> dict[str, Any]:
-        dense = [self._memory(slot, len(rows)) for slot in parser.slots]
-        memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
-        raw, failure = window.shards.parse(rows, parser.native, self._node.check_crc, memory)
-        if failure is not None:
-            raise self._error(window, failure)
-        return parser.columns(raw, dense, len(rows))
-
-    def _memory(self, slot: Any, rows: int) -> np.ndarray[Any, Any] | None:
-        if not slot.dense:
-            return None
-        dtype = np.dtype(slot.dtype)
-        nbytes = rows * math.prod(slot.shape) * dtype.itemsize
-        array: np.ndarray[Any, Any] = pool().take(nbytes).view(dtype)
-        return array.reshape(rows, *slot.shape)
 
     def _error(self, window: _Window, failure: Any) -> Exception:
         status, _position, shard, record, offset, parse = failure

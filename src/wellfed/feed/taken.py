@@ -1,19 +1,30 @@
-"""Rows of any TFRecord files, compressed, behind a URL or with damage left out: taken by number, then parsed."""
+"""Rows of any TFRecord files: compressed, behind a URL, or with damage left out.
+
+    walked and not read yet, or in a copy on disk      parsed where they lie, by one native call a unit
+    all others                                         taken by number, then parsed
+
+Where an index is missing, files behind URLs that are read in order are walked as they are read, and fetched once.
+"""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.errors import ExampleError
-from wellfed.feed.repeats import Repeats
+from wellfed.feed.order import ENDLESS
+from wellfed.feed.row_parser import RowParser
 from wellfed.feed.tree import map_tree
 from wellfed.feed.unit import Unit
-from wellfed.io import Records, file_versions
+from wellfed.io import Records, RemoteOptions
 
 if TYPE_CHECKING:
     from wellfed.feed import plan
+    from wellfed.feed.mixing import UInt64s
     from wellfed.feed.order import Positions
     from wellfed.io import RemoteStats
 
@@ -30,9 +41,11 @@ class TakenReader:
 
     def __init__(self, node: plan.Records) -> None:
         self._node = node
-        self.repeats = None if node.features is None else Repeats(node.features)
+        self._rows = RowParser(node)
+        self.repeats = self._rows.repeats
         self._lock = threading.Lock()
-        self._records, self._versions, self._fingerprint = self._open(), self._read_versions(), ""
+        self._records = self._open()
+        self._versions, self._fingerprint = self._records.versions(), ""
 
     def _open(self) -> Records:
         node = self._node
@@ -42,14 +55,36 @@ class TakenReader:
 
     def count(self, stop: int) -> int:
         with self._lock:
-            return min(stop, len(self._records))
+            # An order that needs a length needs the index of each file.
+            return min(stop, len(self._records)) if stop >= ENDLESS else self._records.count(stop)
 
     def read(self, positions: Positions) -> Unit:
         rows = positions.numbers()
-        in_order = isinstance(positions.at, range) and positions.at.step == 1
+        columns = self._at_hand(rows) if len(rows) else None
+        if columns is None:
+            in_order = isinstance(positions.at, range) and positions.at.step == 1
+            columns = self._taken(rows, in_order=in_order)
+        return Unit(columns, None, rows)
+
+    def _at_hand(self, rows: UInt64s) -> Any:
+        """Columns of rows that lie in memory; None where some do not, or one is damaged: reading it says how."""
+        numbers, records = rows.astype(np.int64), self._records
+        found = records.at_hand(numbers)
+        if found is None:
+            return None
+        shards, first = found
+        within = rows - np.uint64(first) if first else rows
+        try:
+            columns = self._rows.columns(shards, within, _FailedError, lambda row: self.locate(int(rows[row])))
+        except _FailedError:
+            return None
+        records.took(numbers)
+        return columns
+
+    def _taken(self, rows: UInt64s, *, in_order: bool) -> Any:
         taken = self._records.take(rows, in_order=in_order)
         if self.repeats is None:
-            return Unit(taken.compact(), None, rows)
+            return taken.compact()
         try:
             columns = self.repeats.parser.parse(taken, warn=False)
         except ExampleError as error:
@@ -60,7 +95,7 @@ class TakenReader:
             lambda parser, start, stop: parser.parse(taken[start:stop], warn=False),
             lambda row: self.locate(int(rows[row])),
         )
-        return Unit(map_tree(_own, columns), None, rows)
+        return map_tree(_own, columns)
 
     def locate(self, row: int) -> str:
         path, record = self._records.locate(row)
@@ -72,19 +107,23 @@ class TakenReader:
         return self._fingerprint
 
     def refresh(self) -> None:
-        if (versions := self._read_versions()) != self._versions:
+        now = replace(self._node.remote or RemoteOptions(), cache_dir=None)
+        if Records(self._node.files, remote=now).versions() != self._versions:
             with self._lock:
-                self._records, self._versions, self._fingerprint = self._open(), versions, ""
-
-    def _read_versions(self) -> list[str]:
-        return file_versions(self._node.files, self._node.remote)
+                self._records = self._open()
+                self._versions, self._fingerprint = self._records.versions(), ""
+        self._records.end_pass()
 
     def settle(self) -> None:
-        pass
+        self._records.settle()
 
     def remote_stats(self) -> RemoteStats:
         """What was done so far to read files behind URLs."""
         return self._records.remote_stats
+
+
+class _FailedError(Exception):
+    """A row could not be read where it lies."""
 
 
 def _own(column: Any) -> Any:

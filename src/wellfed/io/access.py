@@ -11,7 +11,6 @@ import os
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path, PurePath
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from wellfed.io.files import LocalFile, is_url, local_path
 from wellfed.io.remote import Counts, RemoteOptions, RemoteStats
 from wellfed.io.remote_file import RemoteFile
 from wellfed.io.shard_cache import ShardCache
-from wellfed.io.stamps import Stamp, sample_ranges, stamp, stamp_of
+from wellfed.io.stamps import Stamp, sample_ranges, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -109,9 +108,10 @@ class Access:
             return None
         file = self.remote(url)
         with self._lock_of(url):
-            if url not in self._copies:
-                self._copies[url] = self._cache.get(file, self.requests)
-            return self._copies[url]
+            copy = self._copies.get(url)
+            if url not in self._copies or (copy is not None and copy.is_gone()):
+                copy = self._copies[url] = self._cache.get(file, self.requests)
+            return copy
 
     def claim(self, url: str) -> None:
         """Holds a shard's copy if there is one.
@@ -169,12 +169,13 @@ class Access:
             return self._stamps[url]
 
     def _stamp_of_remote(self, file: RemoteFile) -> Stamp:
-        """By requests side by side, or by one for all of a small file."""
-        ranges = sample_ranges(file.size)
-        if 0 < file.size <= _SMALL_BYTES:
-            whole = file.read(0, file.size)
-            return stamp_of(file.size, [whole[start:end] for start, end in ranges])
-        return stamp_of(file.size, self.requests.fetch(file, [one for one in ranges if one[1] > one[0]]))
+        """From what was read already; else by requests side by side, or by one for all of a small file."""
+        if file.samples.stamp is None:
+            ranges = [(0, file.size)] if file.size <= _SMALL_BYTES else sample_ranges(file.size)
+            for _ in self.requests.fetch(file, ranges):
+                pass
+        assert file.samples.stamp is not None  # All of them were read.
+        return file.samples.stamp
 
     def _lock_of(self, url: str) -> threading.Lock:
         """A lock for each file: files are opened side by side, but none twice."""
@@ -218,14 +219,17 @@ def fingerprint(files: Iterable[PathLike], access: Access | None = None) -> str:
     return hashlib.sha256(stamps.encode()).hexdigest()[:16]
 
 
-def file_versions(files: Sequence[PathLike], remote: RemoteOptions | None = None) -> list[str]:
+def file_versions(files: Sequence[PathLike], access: Access | None = None) -> list[str]:
     """What changes, for each file, when it is written to or replaced; one question to its store, no byte is read.
+
+    Args:
+      files: Paths or URLs.
+      access: Opens remote files, so that they are not asked for again; None asks for what they are now.
 
     Raises:
       OSError: A file cannot be found.
     """
-    # Of its own: what is remembered of a file is not asked for.
-    access = Access(None if remote is None else replace(remote, cache_dir=None))
+    access = access or Access()
 
     def version(path: PathLike) -> str:
         if is_url(path):

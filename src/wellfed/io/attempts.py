@@ -138,6 +138,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _status(error: BaseException) -> int | None:
     """The HTTP status of the answer that an error stands for; None where none is known."""
     for one in _chain(error):
+        if "Payload" in type(one).__name__:
+            return None  # The answer was cut. aiohttp gives the cause of that a code, 400, which no server sent.
         response = getattr(one, "response", None)
         if isinstance(response, dict):  # botocore.
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wellfed.io.giving_up import may_be_given_up, result_of
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from wellfed.io.remote import RemoteOptions
     from wellfed.io.remote_file import RemoteFile
+
+_Result = TypeVar("_Result")
 
 Content = bytes | memoryview
 ALL = 1 << 62  # More bytes than a block has.
@@ -46,13 +48,17 @@ class Requests:
 
     def submit(self, read: Callable[[int, int], Content], start: int, end: int) -> Future[Content]:
         """Asks for a range by calling `read` in a thread; the answer is the future's."""
+        return self.run(partial(read, start, end))
+
+    def run(self, call: Callable[[], _Result]) -> Future[_Result]:
+        """Calls a function in a thread; what it returns is the future's."""
         if self._process != os.getpid():  # Threads do not survive a fork, and its lock may have been held.
             self._lock, self._pool, self._process = threading.Lock(), None, os.getpid()
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._options.max_requests, "wellfed-remote")
                 weakref.finalize(self, _shut_down, self._pool)
-            return self._pool.submit(copy_context().run, read, start, end)
+            return self._pool.submit(copy_context().run, call)
 
     def cut(self, size: int) -> list[tuple[int, int]]:
         """The ranges of a whole file, `range_bytes` each."""

@@ -14,6 +14,8 @@ import numpy as np
 from wellfed.errors import CorruptRecordError, IndexFileError
 from wellfed.io import sidecar
 from wellfed.io.access import Access
+from wellfed.io.files import is_url
+from wellfed.io.growing import Growing
 from wellfed.io.sidecar import Tables
 from wellfed.io.streams import open_walker
 from wellfed.io.walk import Damage, MappedWindow, Walker
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 
 _ASK_BYTES = 16 << 20  # How far ahead of a walk pages are asked for: some units for each of a few threads.
 _DENSE_BYTES = 8 << 10  # Records of this mean size: a walk over their headers touches most pages.
-_LIKELY_RECORDS = 1 << 23  # As many, at 64 MiB, are made room for at once; beyond that room doubles.
-_FIRST_WALK = 1024  # Records a GrowingIndex walks at least: a call costs as much as 100 headers.
 
 
 class RecordIndex:
@@ -88,11 +88,26 @@ class RecordIndex:
           OSError: The file cannot be opened.
         """
         access = access or Access()
-        found = cls.find(path, access=access)
-        fits = found is not None and compression_type in (None, found.compression) and (found.checked or not check)
-        if found is None or not fits:
+        found = cls.ready(path, compression_type, on_damage=on_damage, check=check, access=access)
+        if found is None:
             found = cls.build(path, compression_type, on_damage=on_damage, check=check, access=access)
             found.save(access=access)
+        return found
+
+    @classmethod
+    def ready(
+        cls,
+        path: PathLike,
+        compression_type: str | None = None,
+        *,
+        on_damage: str = "raise",
+        check: bool = False,
+        access: Access | None = None,
+    ) -> RecordIndex | None:
+        """As `for_file`, but None where the index has to be built."""
+        found = cls.find(path, access=access)
+        if found is None or compression_type not in (None, found.compression) or (check and not found.checked):
+            return None
         if len(found.gaps) and on_damage == "raise":
             start, end = (int(position) for position in found.gaps[0])
             before = int(np.searchsorted(found.offsets[:-1], np.uint64(start)))
@@ -108,11 +123,14 @@ class RecordIndex:
           OSError: The file itself cannot be opened.
         """
         access = access or Access()
-        of = access.stamp(path)
+        if is_url(path):
+            access.remote(str(path))
+        of = None if is_url(path) else access.stamp(path)
         for place in sidecar.places(path):
             data = sidecar.read_place(place, access)
             if data is None:
                 continue
+            of = of or access.stamp(path)  # Of a remote file, only where there is an index that it may fit.
             try:
                 return cls(str(path), sidecar.unpack_tables(data, of, place), data, place)
             except IndexFileError:
@@ -136,7 +154,7 @@ class RecordIndex:
             parts.append(run.offsets[:-1] + np.uint64(run.base))
             end = run.base + int(run.offsets[-1])
         offsets = np.concatenate([*parts, np.array([end], np.uint64)])
-        return cls(str(path), _tables(walker, offsets, compression, check))
+        return cls(str(path), tables_of(walker, offsets, compression, checked=check))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -190,58 +208,20 @@ class RecordIndex:
         return f"RecordIndex({self.path!r}, {len(self)} records, {len(self.gaps)} gaps)"
 
 
-class GrowingIndex:
+class GrowingIndex(Growing):
     """The index of a mapped plain file, walked only as far as it was asked for. Thread-safe.
 
     Args:
       mapped: The file.
       on_damage: "raise", or "skip" to leave damage out as gaps.
 
-    Attributes:
-      complete: True once the walk has come to the file's end.
-
     Payloads are not checked; whoever reads a record does that.
     """
 
     def __init__(self, mapped: MappedFile, *, on_damage: str = "raise") -> None:
-        self._path, self._bytes, self._mapped = mapped.path, mapped.size, mapped
+        super().__init__(Walker(MappedWindow(mapped), mapped.path, check=False, on_damage=on_damage), mapped.size)
+        self._path, self._mapped = mapped.path, mapped
         self._ask_lock, self._asked = threading.Lock(), 0
-        self._walker = Walker(MappedWindow(mapped), mapped.path, check=False, on_damage=on_damage)
-        self._lock = threading.Lock()
-        self._offsets = np.zeros(_FIRST_WALK + 1, np.uint64)
-        self._count = 0
-        self.complete = False
-
-    @property
-    def offsets(self) -> NDArray[np.uint64]:
-        """As `RecordIndex.offsets`, so far: uint64 (known + 1,).
-
-        Later walks do not change it, but for its last entry where damage follows.
-        """
-        count = self._count
-        return self._offsets[: count + 1]
-
-    @property
-    def damage(self) -> list[Damage]:
-        """What was left out so far."""
-        return self._walker.damage
-
-    def ensure(self, count: int) -> int:
-        """Walks on until `count` records are known or the file ends.
-
-        Returns:
-          How many are known; fewer than `count` only at the file's end.
-
-        Raises:
-          RecordError: Damage was met before that (`on_damage="raise"`); what was known stays known.
-          NotTFRecordError: The file looks like something else.
-          FileChangedError: The file was cut or replaced meanwhile.
-        """
-        if self._count < count and not self.complete:
-            with self._lock:
-                while self._count < count and not self.complete:
-                    self._walk(max(count - self._count, _FIRST_WALK))
-        return self._count
 
     def ask_ahead(self) -> None:
         """Has the next bytes of the walk brought into memory, so that the walk itself waits for none.
@@ -264,7 +244,7 @@ class GrowingIndex:
             self.ensure(self._count + (1 << 12))
             if executor is not None and self._walker.position < _DENSE_BYTES * self._count:
                 self._ask_by(executor)
-        return RecordIndex(self._path, _tables(self._walker, self.offsets, "", checked=False))
+        return RecordIndex(self._path, tables_of(self._walker, self.offsets, "", checked=False))
 
     def _ask_by(self, executor: Executor) -> None:
         start = self._walker.position
@@ -278,25 +258,9 @@ class GrowingIndex:
         """Walks to the file's end and writes the sidecar; see `RecordIndex.save`."""
         return self.finish().save()
 
-    def _walk(self, count: int) -> None:
-        run = self._walker.next_run(count)
-        if run is None:
-            self.complete = True
-            return
-        known = self._count + len(run)
-        offsets = self._offsets
-        if known >= len(offsets):
-            # A new array: views of the old one stay what they are. Room for the whole file, if all of it is like
-            # what was seen and that is not much: a file may begin with its shortest records.
-            likely = min(self._bytes * known // self._walker.position * 17 // 16, _LIKELY_RECORDS)
-            offsets = np.zeros(max(2 * known, likely) + 1, np.uint64)
-            offsets[: self._count + 1] = self._offsets[: self._count + 1]
-        offsets[self._count : known + 1] = run.offsets
-        self._offsets = offsets
-        self._count = known  # Last: `offsets` reads it first.
 
-
-def _tables(walker: Walker, offsets: NDArray[np.uint64], compression: str, checked: bool) -> Tables:
+def tables_of(walker: Walker, offsets: NDArray[np.uint64], compression: str, *, checked: bool) -> Tables:
+    """What an index holds once a walk has come to its file's end."""
     gaps = [(damage.start, damage.end) for damage in walker.damage if damage.end > damage.start]
     return Tables(
         offsets,

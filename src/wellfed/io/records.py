@@ -6,14 +6,18 @@ import threading
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from wellfed.io.access import Access, fingerprint
+from wellfed import _native
+from wellfed.io.access import Access, file_versions, fingerprint
 from wellfed.io.compression import check_name
+from wellfed.io.files import is_url
 from wellfed.io.index import RecordIndex
+from wellfed.io.one_pass import OnePass
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.proof import gather
 from wellfed.io.reader import TFRecordReader
@@ -21,7 +25,7 @@ from wellfed.io.remote_shelf import RemoteShelf
 from wellfed.io.shelf import open_shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
     from wellfed.io.remote import RemoteOptions, RemoteStats
     from wellfed.io.shelf import Shelf
     from wellfed.io.walk import Damage
+
+_Found = TypeVar("_Found")
 
 _BATCH = 1024
 _INDEX_THREADS = 8  # Walking headers waits for the disk more than for the processor.
@@ -83,17 +89,18 @@ class Records:
         self._open_lock = threading.Lock()
         self._shelves: dict[int, Shelf] = {}
         self._furthest = 0  # Of the files that a pass has come to.
+        self._pass: OnePass | None = None
+        self._copies: _Copies | None = None
 
     @cached_property
     def indexes(self) -> list[RecordIndex]:
         """One `RecordIndex` a file."""
-        if len(self.paths) == 1:
-            return [self._open_index(self.paths[0])]
-        with ThreadPoolExecutor(min(_INDEX_THREADS, len(self.paths)), "wellfed-index") as pool:
-            list(pool.map(self._access.claim, self.paths))
-            # Each in a context of its own, so that a walk ends with whoever waits for it.
-            found = [pool.submit(copy_context().run, self._open_index, path) for path in self.paths]
-            return [future.result() for future in found]
+        if self._pass is None:
+            return self._for_each_file(RecordIndex.for_file, self.paths)
+        found = self._pass.indexes()
+        missing = [path for path, index in zip(self.paths, found, strict=True) if index is None]
+        made = iter(self._for_each_file(RecordIndex.for_file, missing))
+        return [next(made) if index is None else index for index in found]
 
     @property
     def damage(self) -> list[Damage]:
@@ -106,7 +113,9 @@ class Records:
         Raises:
           IndexError: There is no such record.
         """
-        file, within = self._place(row)
+        one_pass = self._pass
+        known = one_pass is not None and one_pass.knows(np.array([row]))
+        file, within = one_pass.locate(row) if one_pass is not None and known else self._place(row)
         return self.paths[file], within
 
     @property
@@ -121,6 +130,68 @@ class Records:
           OSError: A file cannot be opened.
         """
         return fingerprint(self.paths, self._access)
+
+    def count(self, stop: int) -> int:
+        """How many of the first `stop` records exist.
+
+        Where a file behind a URL has no index, files are walked in order, only as far as this needs. What the walk
+        fetches is kept for `take` and `at_hand`, so that reading in order fetches each byte once; the index comes of
+        the same bytes, and is written when the file ends.
+
+        Raises:
+          RecordError, NotTFRecordError, CompressionError, OSError: As `indexes`, for the files that are walked.
+        """
+        if not self._begin_pass():
+            return min(stop, len(self))
+        assert self._pass is not None
+        found = self._pass.count(stop)
+        if self._pass.is_complete():
+            self.indexes = [index for index in self._pass.indexes() if index is not None]
+        return found
+
+    def at_hand(self, rows: NDArray[np.int64]) -> tuple[_native.ShardSet, int] | None:
+        """Records that can be read in memory: where they were walked and not read yet, or lie in copies on disk.
+
+        Args:
+          rows: Their numbers; at least one. They must be known: below what `count` has returned.
+
+        Returns:
+          Some records as rows, and the number of the record that row 0 is; None where one of `rows` is not among them.
+
+        Raises:
+          OSError: A file cannot be read: its copy is fetched when the first of its records is asked for.
+        """
+        one_pass = self._pass
+        if one_pass is not None and (held := one_pass.held(rows)) is not None:
+            return _native.ShardSet(held[0]), held[1]
+        if self._access.options.cache_dir is None or "indexes" not in self.__dict__:
+            return None
+        copies = self._copies_of(rows)
+        return None if copies is None else (copies, 0)
+
+    def took(self, rows: NDArray[np.int64]) -> None:
+        """Says that records were read, out of what was `at_hand`: memory that nobody needs any more is let go."""
+        one_pass = self._pass
+        if one_pass is not None:
+            one_pass.took(rows)
+
+    def end_pass(self) -> None:
+        """Lets go of memory that `count` keeps, where all files have been walked to their ends."""
+        if "indexes" in self.__dict__:
+            self._pass = None
+
+    def settle(self) -> None:
+        """Waits until the indexes of files that were walked to their ends are written."""
+        if self._pass is not None:
+            self._pass.settle()
+
+    def versions(self) -> list[str]:
+        """What changes, for each file, when it is written to or replaced: of remote files as they were opened.
+
+        Raises:
+          OSError: A file cannot be found.
+        """
+        return file_versions(self.paths, self._access)
 
     def take(self, rows: ArrayLike, *, in_order: bool = False) -> Bytes:
         """Records by number, in the order asked for; a number may come twice, and negative ones count from the end.
@@ -138,6 +209,9 @@ class Records:
           IndexError: There is no such record.
         """
         wanted = np.asarray(rows, np.int64) if np.size(rows) else np.zeros(0, np.int64)
+        one_pass = self._pass
+        if one_pass is not None and "indexes" not in self.__dict__ and one_pass.knows(wanted):
+            return one_pass.take(wanted, in_order=in_order)
         total = len(self)
         outside = (wanted < -total) | (wanted >= total)
         if outside.any():
@@ -194,12 +268,42 @@ class Records:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._open_lock, self._shelves, self._furthest = threading.Lock(), {}, 0
+        self._pass = self._copies = None
 
-    def _open_index(self, path: str) -> RecordIndex:
+    def _for_each_file(self, find: Callable[..., _Found], paths: Sequence[str]) -> list[_Found]:
+        """Calls one of `RecordIndex`'s makers for some files, several at a time."""
         skip = self._on_damage == "skip"
-        return RecordIndex.for_file(
-            path, self._compression_type, on_damage=self._on_damage, check=skip, access=self._access
-        )
+        how = partial(find, compression_type=self._compression_type, on_damage=self._on_damage, check=skip)
+        if len(paths) == 1:
+            return [how(paths[0], access=self._access)]
+        with ThreadPoolExecutor(min(_INDEX_THREADS, max(len(paths), 1)), "wellfed-index") as pool:
+            list(pool.map(self._access.claim, paths))
+            # Each in a context of its own, so that a walk ends with whoever waits for it.
+            found = [pool.submit(copy_context().run, partial(how, path, access=self._access)) for path in paths]
+            return [future.result() for future in found]
+
+    def _begin_pass(self) -> bool:
+        """Whether files are walked as they are read: the index of a remote one is missing, and no damage is left out.
+
+        What is to be left out is found before the first record has its number.
+        """
+        if "indexes" in self.__dict__ or self._on_damage == "skip" or not any(map(is_url, self.paths)):
+            return False
+        if self._pass is None:
+            found = self._for_each_file(RecordIndex.ready, self.paths)
+            self._pass = OnePass(self.paths, found, self._access, self._compression_type, check_crc=self._check_crc)
+        return True
+
+    def _copies_of(self, rows: NDArray[np.int64]) -> _native.ShardSet | None:
+        """All records as rows, where the files of some of them have copies on disk; other files' are not to be read."""
+        if self._copies is None or not self._copies.whole:
+            files = np.unique(np.searchsorted(self._ends, rows, side="right")).tolist()
+            if any(self._shelf(file).mapped() is None for file in files):
+                return None
+            shelves = dict(self._shelves)
+            if self._copies is None or self._copies.opened < len(shelves):
+                self._copies = _Copies.of(self.indexes, {file: shelf.mapped() for file, shelf in shelves.items()})
+        return self._copies.shards
 
     def _shelf(self, file: int) -> Shelf:
         """The shelf of a file, opened when the first of its records is read: a remote shard may be fetched whole."""
@@ -241,6 +345,31 @@ class Records:
         row += total if row < 0 else 0
         file = bisect_right(self._last_rows, row)
         return file, row - (self._last_rows[file - 1] if file else 0)
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """The files that have copies on disk.
+
+    Attributes:
+      shards: All records as rows; those of other files stand in no memory.
+      opened: How many files had been opened when this was made.
+      whole: Whether all files have copies.
+    """
+
+    shards: _native.ShardSet
+    opened: int
+    whole: bool
+
+    @classmethod
+    def of(cls, indexes: Sequence[RecordIndex], opened: Mapping[int, NDArray[np.uint8] | None]) -> _Copies:
+        nothing = np.empty(0, np.uint8)
+        memory = [opened.get(file) for file in range(len(indexes))]
+        parts = [
+            (nothing if found is None else found, index.offsets[:-1])
+            for found, index in zip(memory, indexes, strict=True)
+        ]
+        return cls(_native.ShardSet(parts), len(opened), all(found is not None for found in memory))
 
 
 _OPTIONS = ("_compression_type", "_on_damage", "_check_crc", "_access")

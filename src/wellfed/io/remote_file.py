@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.errors import RemoteError
 from wellfed.io.attempts import changed
+from wellfed.io.stamps import Samples
 from wellfed.io.systems import System
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class RemoteFile:
       path: As given.
       size: Its length when it was opened. [bytes]
       version: What tells its content from a later one, as far as the store says so; "" where it does not.
+      samples: What its stamp is made of, as far as it was read.
 
     Raises:
       MissingExtraError: The package that speaks the URL's protocol is not installed.
@@ -43,6 +45,7 @@ class RemoteFile:
         self._whole: bytes | None = None
         self._system = System(path)
         self.size, self.version = self._look()
+        self.samples = Samples(self.size)
 
     def at_hand(self) -> bool:
         """Whether no request is needed to read it: it lies in this process, or all of it has come for a part."""
@@ -55,6 +58,11 @@ class RemoteFile:
           FileChangedError: There are fewer.
           FileNotFoundError, PermissionError, RemoteError: As when it is opened.
         """
+        found = self._read(start, end)
+        self.samples.note(start, found)
+        return found
+
+    def _read(self, start: int, end: int) -> bytes | memoryview:
         found = self._in_this_process() if self._whole is None else self._whole
         if found is not None and len(found) == self.size:
             return memoryview(found)[start:end]

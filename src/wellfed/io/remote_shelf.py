@@ -53,6 +53,10 @@ class RemoteShelf:
         record: bytes = self.read(np.array([row], np.int64))[0]
         return record
 
+    def mapped(self) -> NDArray[np.uint8] | None:
+        """See `Shelf`."""
+        return None
+
     def prepare(self) -> None:
         """Asks for the first block: a pass comes soon."""
         self._access.blocks.prepare(self._file)

@@ -62,7 +62,7 @@ class RemoteWindow:
         kept = self.block[keep - self.base :]
         # Grows with the bytes that are really there, never with the length that a record claims.
         need = max(1, min(want - len(kept), len(kept)))
-        self.block, self.base = self._join(kept, need, end), keep
+        self._join(kept, keep, need)
         return True
 
     def failure(self) -> str:
@@ -99,14 +99,17 @@ class RemoteWindow:
     def _take(self, found: Content, start: int) -> None:
         self._chunk, self._chunk_base = np.frombuffer(found, np.uint8), start
 
-    def _join(self, kept: NDArray[np.uint8], need: int, end: int) -> NDArray[np.uint8]:
-        """What is kept and what follows it from position `end` on: `need` bytes, and more where they are at hand."""
+    def _join(self, kept: NDArray[np.uint8], base: int, need: int) -> None:
+        """Makes a block of what is kept and what follows it: `need` bytes, and more where they are at hand."""
         joined = np.empty(len(kept) + max(need, self._join_bytes), np.uint8)
         joined[: len(kept)] = kept
         filled = len(kept)
-        while True:
-            piece = self._chunk[end - self._chunk_base :][: len(joined) - filled]
-            joined[filled : filled + len(piece)] = piece
-            filled, end = filled + len(piece), end + len(piece)
-            if filled >= len(kept) + need or not self._fetch():
-                return joined[:filled]
+        try:
+            while True:
+                piece = self._chunk[base + filled - self._chunk_base :][: len(joined) - filled]
+                joined[filled : filled + len(piece)] = piece
+                filled += len(piece)
+                if filled >= len(kept) + need or not self._fetch():
+                    return
+        finally:  # Also where a request failed: a walk may go on from here later.
+            self.block, self.base = joined[:filled], base

@@ -53,6 +53,9 @@ class ShardCache:
 
     def __init__(self, folder: PathLike, budget_bytes: int, counts: Counts) -> None:
         self._folder, self._budget, self._counts = Path(folder).absolute(), budget_bytes, counts
+        self._make_folder()
+
+    def _make_folder(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         if not os.access(self._folder, os.W_OK):
             raise PermissionError(f"cache_dir={str(self._folder)!r} cannot be written")
@@ -71,6 +74,7 @@ class ShardCache:
           FileChangedError: The shard changed while it was fetched.
           OSError: It cannot be read, or the folder cannot be written.
         """
+        self._make_folder()  # Somebody may have removed it.
         entry, fetched = _Entry(self._folder, file), False
         for _ in range(_TRIES):
             found = self._open(entry)
@@ -170,14 +174,26 @@ class ShardCache:
             partial.seek(0)
             for block in requests.fetch(file, requests.cut(file.size)):
                 crc = _native.crc32c(block, crc)
-                _write_all(partial, block)
+                self._write(file, partial, block)
             file.check_unchanged()
-            os.fsync(partial.fileno())
+            self._write(file, partial, b"")
             self._publish(entry, file, partial, crc)
         except BaseException:
             entry.partial.unlink(missing_ok=True)
             raise
         self._counts.add(cache_fetches=1)
+
+    def _write(self, file: RemoteFile, partial: FileIO, content: Content) -> None:
+        """Writes content; where there is none, sees to it that all before is on the disk."""
+        try:
+            if content:
+                _write_all(partial, content)
+            else:
+                os.fsync(partial.fileno())
+        except OSError as error:
+            reason = f"{file.path}: its copy of {file.size} bytes cannot be written: {error.strerror or error}"
+            advice = f"Free room in cache_dir={str(self._folder)!r}, lower cache_bytes, or give another cache_dir"
+            raise OSError(error.errno, f"{reason}. {advice}") from error
 
     def _publish(self, entry: _Entry, file: RemoteFile, partial: FileIO, crc: int) -> None:
         source = LocalFile(entry.partial)
@@ -204,8 +220,12 @@ class CachedShard:
         self._size, self._digest, self._crc = int(facts["size"]), str(facts["digest"]), int(facts["crc32c"])
         self._source = LocalFile(place)
         take_lock(self._source.descriptor, shared=True, wait=True)
-        if not Path(place).exists():  # Removed between opening and locking.
+        if self.is_gone():  # Removed between opening and locking.
             raise _gone(place)
+
+    def is_gone(self) -> bool:
+        """Whether somebody removed it, in spite of the lock; what is mapped of it can still be read."""
+        return not Path(self.place).exists()
 
     def looks_whole(self) -> bool:
         """Whether its size and samples are right; in constant time."""

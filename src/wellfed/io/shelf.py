@@ -54,6 +54,9 @@ class Shelf(Protocol):
     def read_one(self, row: int) -> bytes:
         """One record by number; see `read`."""
 
+    def mapped(self) -> NDArray[np.uint8] | None:
+        """All of the file: uint8 (size,), where it lies in memory with no gap between its records; else None."""
+
 
 def open_shelf(index: RecordIndex, *, check: bool = True, access: Access | None = None) -> Shelf:
     """The shelf for a file.
@@ -117,13 +120,17 @@ class MappedShelf:
                 return block[start + HEADER_BYTES : start + HEADER_BYTES + size].tobytes()
         return _read_one(self, row)  # A gap follows, or something is wrong: `read` says what.
 
+    def mapped(self) -> NDArray[np.uint8] | None:
+        """See `Shelf`."""
+        return None if len(self._index.gaps) else self._mapped.data
+
 
 class CopyShelf:
     """See the module."""
 
     def __init__(self, index: RecordIndex, access: Access, copy: CachedShard, *, check: bool) -> None:
         self._index, self._access, self._check = index, access, check
-        self._shelf = _open_local(index, copy.place, check=check)
+        self._shelf: Shelf = _open_local(index, copy.place, check=check)
 
     def read(self, rows: NDArray[np.int64], *, in_order: bool = False) -> Bytes:
         """See `Shelf`."""
@@ -138,6 +145,10 @@ class CopyShelf:
     def read_one(self, row: int) -> bytes:
         """See `Shelf`."""
         return _read_one(self, row)
+
+    def mapped(self) -> NDArray[np.uint8] | None:
+        """See `Shelf`."""
+        return self._shelf.mapped()
 
 
 class InflatedShelf:
@@ -164,6 +175,10 @@ class InflatedShelf:
     def read_one(self, row: int) -> bytes:
         """See `Shelf`."""
         return _read_one(self, row)
+
+    def mapped(self) -> NDArray[np.uint8] | None:
+        """See `Shelf`."""
+        return None
 
     def _due(self, member: int, rows: NDArray[np.int64]) -> tuple[int, int]:
         """A member, and where the last of some records ends that start in it, in the stream. [bytes]."""

@@ -162,7 +162,8 @@ def read_place(place: str, access: Access | None = None) -> NDArray[np.uint8] | 
             return MappedFile(place).data
         system, name = open_system(place)
         attempts = (access or Access()).attempts
-        content: bytes = attempts.make(lambda: system.cat_file(name), place)
+        # With a start: for a whole file s3fs asks for its size first, and looks for a folder where there is none.
+        content: bytes = attempts.make(lambda: system.cat_file(name, start=0), place)
     except OSError:
         return None
     attempts.came(len(content))

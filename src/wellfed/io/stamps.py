@@ -51,6 +51,36 @@ def stamp_of(size: int, samples: Iterable[bytes | memoryview]) -> Stamp:
     return Stamp(size, digest.digest())
 
 
+class Samples:
+    """The samples of a file, gathered from whatever of it is read. Thread-safe, without a lock: it forks.
+
+    Args:
+      size: The file's. [bytes]
+
+    Attributes:
+      stamp: The file's, once all samples have passed by; None before.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._ranges = size, sample_ranges(size)
+        self._found: dict[int, tuple[bytearray, bytearray]] = {}  # Of each range: its bytes, and 1 where one is there.
+        self.stamp = None if size else stamp_of(0, [b""])
+
+    def note(self, start: int, content: bytes | memoryview) -> None:
+        """Takes what bytes of the file, from `start` on, have of the samples."""
+        if self.stamp is not None:
+            return
+        end = start + len(content)
+        here = [(first, last) for first, last in self._ranges if first < end and start < last]
+        for first, last in here:
+            sample, there = self._found.setdefault(first, (bytearray(last - first), bytearray(last - first)))
+            low, high = max(first, start), min(last, end)
+            sample[low - first : high - first] = content[low - start : high - start]
+            there[low - first : high - first] = bytes([1]) * (high - low)
+        if here and len(self._found) == len(self._ranges) and all(all(there) for _, there in self._found.values()):
+            self.stamp = stamp_of(self._size, [bytes(self._found[first][0]) for first, _ in self._ranges])
+
+
 def _read(source: ByteSource, start: int, end: int) -> bytes:
     buffer = bytearray(end - start)
     with memoryview(buffer) as view:

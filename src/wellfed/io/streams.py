@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from wellfed.errors import FileChangedError
 from wellfed.io.access import Access
 from wellfed.io.blocks import BlockSource
 from wellfed.io.compression import HEAD_BYTES, choose, detect
@@ -89,6 +90,19 @@ class StreamWindow:
         """See `Window`; a stream's own sums tell whether it is what it was."""
 
 
+class CopyWindow(MappedWindow):
+    """A `Window` over the copy on disk of a file behind a URL."""
+
+    def __init__(self, mapped: MappedFile, access: Access, url: str) -> None:
+        super().__init__(mapped)
+        self._access, self._url = access, url
+
+    def check(self, *, at_end: bool = False) -> None:
+        """See `Window`. A copy that was removed is read to its end; one that is damaged is no fault of the file's."""
+        if not at_end and self._access.give_up_copy(self._url):
+            raise FileChangedError("its copy on disk is damaged and was removed. Read it again", self._url)
+
+
 def is_plain(path: PathLike, compression_type: str | None = None) -> bool:
     """Whether a file can be mapped as it is: it is on this machine, and not compressed.
 
@@ -135,7 +149,8 @@ def open_window(
     access = access or Access()
     copy = access.copy_of(name)
     if copy is not None:
-        return _open_local(copy.place, compression_type, name)
+        window, compression = _open_local(copy.place, compression_type, name)
+        return (CopyWindow(window.mapped, access, name) if isinstance(window, MappedWindow) else window), compression
     file = access.remote(name)
     window = RemoteWindow(access, file)
     compression = choose(window.head(HEAD_BYTES), compression_type, name)
