@@ -72,7 +72,6 @@ def _no_thread_left():
     left = {thread for thread in left if not isinstance(thread, threading._DummyThread)}
     if left:
         gc.collect()
-        gc.collect()  # What the finalisers of the first one let go.
     for thread in left:
         thread.join(THREAD_SECONDS)
     alive = sorted(thread.name for thread in left if thread.is_alive())

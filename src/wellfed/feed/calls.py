@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -12,8 +12,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+T = TypeVar("T")
+
+
 class Cancelled(Exception):  # noqa: N818 -- no error: a unit was given up because its owner closed.
     """Work on a unit was given up because nobody waits for it any more."""
+
+
+def attempt(function: Callable[..., T], *arguments: Any) -> T | Exception:
+    """What a call gives, or the error that it raises.
+
+    The error's traceback holds this frame, all below it, and all that called it: each of them that has a name for what
+    holds the error must delete it at its end, or both wait for the garbage collector.
+    """
+    try:
+        return function(*arguments)
+    except Cancelled:
+        return Cancelled()  # Without a traceback: its frames would hold what should end with the engine.
+    except Exception as error:  # noqa: BLE001 -- for the consumer, in its turn.
+        return error
 
 
 def name_of(function: Any) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from wellfed.errors import WellfedError
 from wellfed.feed.account import Gauge
-from wellfed.feed.calls import Cancelled
+from wellfed.feed.calls import Cancelled, attempt
 from wellfed.feed.unit import Unit
 from wellfed.feed.watch import Activity, warn
 
@@ -183,7 +184,11 @@ class Engine:
             units, result.units = result.units, []
             return units
         self.close()
-        raise result.error
+        error, result.error = result.error, None
+        try:
+            raise error
+        finally:
+            del error  # See `attempt`.
 
     def _next_result(self) -> _Result | None:
         self._waited = 0.0
@@ -240,6 +245,7 @@ class Engine:
         """
         if in_feed_thread():
             self.stop()
+            self._ready.clear()
         else:
             self.close()
 
@@ -264,8 +270,16 @@ class Engine:
         for thread in list(self.threads):
             thread.join(None if deadline is None else max(deadline - monotonic(), 0))
         self._ready.clear()
+        self._drop_made()
         # What the work holds ends now, not when the engine is collected: a stream has engines of its own below.
         self._work, self._available, self._at_close = _no_work, _none_available, _nothing
+
+    def _drop_made(self) -> None:
+        """Drops what nobody takes any more: an error among it holds the frames of its thread, and they the engine."""
+        with suppress(Empty):
+            while True:
+                self._made.get_nowait()
+        self._made.put(None)  # For whoever waits in `take`.
 
     def _run(self) -> None:
         thread = threading.current_thread()
@@ -281,8 +295,11 @@ class Engine:
             self._make(start, stop, result)
             self._gauge.made(began, stop - start)
             self._made.put(result)
+            del claim, result  # See `attempt`.
             self._doing[thread] = Activity(-1, "waits for room", monotonic())
         del self._doing[thread]
+        if self.stopped:
+            self._drop_made()
 
     def _enter(self) -> bool:
         """Waits for room for a unit; False where the thread has to end."""
@@ -297,22 +314,18 @@ class Engine:
                 return None
             if self._done and self._position == self._done[0][0]:
                 self._position = self._done.popleft()[1]
-            start = stop = self._position
-            result = _Result(self._claimed)
-            try:
-                stop = self._find_stop(start)
-            except Cancelled:
-                result.error = Cancelled()
-            except Exception as error:  # noqa: BLE001 -- delivered to the consumer in its turn.
-                result.error = error
-            if result.error is not None:
+            start = self._position
+            result, found = _Result(self._claimed), attempt(self._find_stop, start)
+            if isinstance(found, Exception):
+                result.error = found
                 self._claimed += 1
                 self._end(result)
+                del found, result  # See `attempt`.
                 return None
-            if stop > start:
+            if found > start:
                 self._claimed += 1
-                self._position = stop
-                return result, start, stop
+                self._position = found
+                return result, start, found
             self._end(None)
         self._at_end()
         return None
@@ -339,20 +352,17 @@ class Engine:
     def _make(self, start: int, stop: int, result: _Result) -> None:
         """Makes [start, stop); where that fails, all elements before the one at fault, then its error."""
         began = perf_counter()
-        try:
-            unit = self._work(start, stop)
-        except Cancelled:
-            result.error = Cancelled()  # Without a traceback: its frames would hold what should end with the engine.
-        except Exception as error:  # noqa: BLE001 -- delivered to the consumer in its turn.
-            if stop - start == 1:
-                result.error = error
-                return
-            middle = (start + stop) // 2
-            self._make(start, middle, result)
-            if result.error is None:
-                self._make(middle, stop, result)
-        else:
+        unit = attempt(self._work, start, stop)
+        if isinstance(unit, Unit):
             nbytes, unit.start = unit.nbytes(), start
             self._size.learn(stop - start, nbytes, perf_counter() - began)
             result.nbytes += nbytes
             result.units.append(unit)
+        elif isinstance(unit, Cancelled) or stop - start == 1:
+            result.error = unit
+        else:
+            middle = (start + stop) // 2
+            self._make(start, middle, result)
+            if result.error is None:
+                self._make(middle, stop, result)
+        del unit, result  # See `attempt`.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections import deque
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -38,14 +40,20 @@ class ErrorReport:
         """Notes a row whose turn has come, and logs it where so wanted. Called by one thread at a time.
 
         Raises:
-          Exception: `error` itself, where that is one more than allowed.
+          Exception: A copy of `error`, where that is one more than allowed: the frames that it is raised through hold
+            `error`, so that would be a circle.
         """
         self._rows.append(row)
         if self._max_errors is not None and len(self._rows) > self._max_errors:
-            error.add_note(f"This is one more than max_errors={self._max_errors} rows that could not be made.")
-            raise error
+            raise self._one_too_many(error) from error.__cause__
         if warning:
             _logger.warning("left out: %s: %s", row.where or f"row {getattr(row, 'row', -1)}", row.reason)
+
+    def _one_too_many(self, error: Exception) -> Exception:
+        found = copy(error)
+        note = f"This is one more than max_errors={self._max_errors} rows that could not be made."
+        found.__notes__ = [*getattr(error, "__notes__", ()), note]
+        return found
 
     def count(self) -> int:
         """How many rows were noted."""
@@ -79,23 +87,42 @@ def _telling(unit: Unit, report: ErrorReport) -> Iterator[Tree]:
         yield element
 
 
+def bare(error: Exception) -> Exception:
+    """The error without tracebacks: their frames hold the unit that the error travels with (see `attempt`).
+
+    Where a user's function raised is kept as a note.
+    """
+    cause = error.__cause__
+    if cause is not None and cause.__traceback__ is not None:
+        *_, (frame, line) = traceback.walk_tb(cause.__traceback__)
+        cause.add_note(f"Raised in {frame.f_code.co_name} at {frame.f_code.co_filename}:{line}.")
+    found: BaseException | None = error
+    while found is not None:
+        found.__traceback__, found.__context__ = None, None
+        found = found.__cause__
+    return error
+
+
 class Guarded:
     """Gives another row in the place of one that cannot be made; which one depends on (seed, epoch, position).
 
     What was replaced travels with the unit, for who takes it.
+
+    Attributes:
+      source: What makes the rows.
     """
 
     def __init__(self, source: Operator, seed: int) -> None:
-        self._source, self._seed = source, seed
+        self.source, self._seed = source, seed
 
     def available(self, stop: int) -> int:
         """See `Operator`."""
-        return self._source.available(stop)
+        return self.source.available(stop)
 
     def make(self, positions: Positions) -> Unit:
         """See `Operator`."""
         try:
-            return self._source.make(positions)
+            return self.source.make(positions)
         except ROW_ERRORS as error:
             if len(positions) == 1:
                 return self._replace(positions, error)
@@ -105,19 +132,23 @@ class Guarded:
 
     def trace(self, positions: Positions) -> tuple[int, int]:
         """See `Operator`."""
-        return self._source.trace(positions)
+        return self.source.trace(positions)
 
     def _replace(self, positions: Positions, error: Exception) -> Unit:
         at, epoch = int(positions.numbers()[0]), int(positions.epochs()[0])
-        length = length_of(self._source, "on_error")
+        length = length_of(self.source, "on_error")
         for attempt in range(_TRIES):
             drawn = mix(self._seed, epoch, at, attempt) % length
             try:
-                unit = self._source.make(Positions(range(drawn, drawn + 1), epoch))
+                unit = self.source.make(Positions(range(drawn, drawn + 1), epoch))
             except ROW_ERRORS:
                 continue
-            return replace(unit, replaced=(Failure(0, ReplacedRow(at, epoch, _where(error), _reason(error)), error),))
-        raise error
+            row = ReplacedRow(at, epoch, _where(error), _reason(error))
+            return replace(unit, replaced=(Failure(0, row, bare(error)),))
+        try:
+            raise error
+        finally:
+            del error  # See `attempt`.
 
 
 class LeavingOut:
@@ -136,18 +167,24 @@ class LeavingOut:
         return unit
 
     def _make(self, start: int, stop: int, parts: list[Unit], failures: list[Failure]) -> None:
-        try:
-            parts.append(self._pipeline.work(start, stop))
-        except ROW_ERRORS as error:
-            if stop - start == 1:
-                source, row = self._pipeline.trace(start)
-                where = _where(error) or self._pipeline.locate(source, row)
-                lost = SkippedRow(start, self._epoch, where, _reason(error), row)
-                failures.append(Failure(sum(map(len, parts)), lost, error))
-                return
+        made = self._try(start, stop)
+        if isinstance(made, Unit):
+            parts.append(made)
+        elif stop - start == 1:
+            source, row = self._pipeline.trace(start)
+            where = _where(made) or self._pipeline.locate(source, row)
+            lost = SkippedRow(start, self._epoch, where, _reason(made), row)
+            failures.append(Failure(sum(map(len, parts)), lost, made))
+        else:
             middle = (start + stop) // 2
             self._make(start, middle, parts, failures)
             self._make(middle, stop, parts, failures)
+
+    def _try(self, start: int, stop: int) -> Unit | Exception:
+        try:
+            return self._pipeline.work(start, stop)
+        except ROW_ERRORS as error:
+            return bare(error)
 
 
 def skipped_row(error: Exception, position: int, epoch: int) -> SkippedRow:

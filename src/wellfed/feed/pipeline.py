@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,55 @@ class _Read:
 
 
 @dataclass(frozen=True)
+class Anchor:
+    """Where elements stand in the order that processes share; their own positions where nothing is shared.
+
+    Seeds of elements come from there, so that ranks differ, and a picture does not change with the world size.
+
+    Attributes:
+      order: A verb's order.
+      below: The anchor of the verb below, where there is one over one source.
+    """
+
+    order: Order
+    below: Anchor | None
+
+    def __call__(self, positions: Positions) -> Positions:
+        """The positions in that order, of each element or of the first one of each batch."""
+        if not self._shared:
+            return positions
+        if isinstance(self.order, Batched):
+            positions = Positions(self.order.first(positions), positions.epoch)
+        elif not isinstance(self.order, Same):
+            positions = self.order.resolve(positions)
+        return positions if self.below is None else self.below(positions)
+
+    @property
+    def _shared(self) -> bool:
+        return isinstance(self.order, Sharded) or (self.below is not None and self.below._shared)
+
+
+def _anchor_of(operator: Operator) -> Anchor | None:
+    source = operator.source if isinstance(operator, Guarded) else operator
+    anchor = source.context.anchor if isinstance(source, Through) else None
+    return anchor if isinstance(anchor, Anchor) else None
+
+
+class _Ending:
+    """Whether a pipeline is over; known to what it is made of, which does not know the pipeline."""
+
+    def __init__(self) -> None:
+        self.over = False
+
+    def has_come(self) -> bool:
+        return self.over
+
+
+def _locate(readers: list[Reader], source: int, row: int) -> str:
+    return readers[source].locate(row)
+
+
+@dataclass(frozen=True)
 class Through:
     """A verb over one source: positions go down through its order, the unit comes up through its stage."""
 
@@ -65,23 +115,6 @@ class Through:
     def available(self, stop: int) -> int:
         """See `Operator`."""
         return self.order.available(stop)
-
-    def anchor(self, positions: Positions) -> Positions:
-        """Where elements stand in the order that processes share; their own positions where nothing is shared.
-
-        Seeds of elements come from there, so that ranks differ, and a picture does not change with the world size.
-        """
-        if not self._shared:
-            return positions
-        if isinstance(self.order, Batched):
-            positions = Positions(self.order.first(positions), positions.epoch)
-        elif not isinstance(self.order, Same):
-            positions = self.order.resolve(positions)
-        return self.source.anchor(positions) if isinstance(self.source, Through) else positions
-
-    @property
-    def _shared(self) -> bool:
-        return isinstance(self.order, Sharded) or (isinstance(self.source, Through) and self.source._shared)
 
     def make(self, positions: Positions) -> Unit:
         """See `Operator`."""
@@ -167,9 +200,12 @@ class Kept(Through):
                 replaced += self._keep(store, half)
             except ROW_ERRORS as error:
                 errors.append(error)
-        if errors:
+        if not errors:
+            return replaced
+        try:
             raise errors[0]
-        return replaced
+        finally:
+            errors.clear()  # See `attempt`.
 
     def trace(self, positions: Positions) -> tuple[int, int]:
         """See `Operator`."""
@@ -200,7 +236,7 @@ class Pipeline:
         # Nodes so far; those before the plan at hand: what is below a cache is one of its own.
         self._depth = self._base = 0
         self._workers: list[Workers] = []
-        self._cancelled = False
+        self._ending = _Ending()
         node = rewrite(node)
         top = self._operator(node)
         self.top = self._guarded(top) if not plan.has_batches(node) else top
@@ -237,17 +273,16 @@ class Pipeline:
         stage = StageContext(
             order,
             seed_of(number, self._context.seed),
-            self.locate,
-            lambda: self._cancelled,
+            partial(_locate, self._readers),  # Nothing here knows the pipeline: else it would not end with its owner.
+            self._ending.has_come,
             pool(),
             self._workers_of(node),
+            Anchor(order, _anchor_of(below[0])),
         )
         meter = self._part.meter(depth, node)
-        through = Through(node, below[0], order, stage, meter)
         if isinstance(node, plan.Cache):
-            through = Kept(node, below[0], order, stage, meter, *self._keeping(node, first_source))
-        stage.anchor = through.anchor
-        return through
+            return Kept(node, below[0], order, stage, meter, *self._keeping(node, first_source))
+        return Through(node, below[0], order, stage, meter)
 
     def _keeping(self, node: plan.Cache, first_source: int) -> tuple[Keeping, int, bool]:
         sources = self._readers[first_source:]
@@ -273,15 +308,16 @@ class Pipeline:
     def _is_over(self) -> Callable[[], bool]:
         """Whether nobody waits for this pipeline, for requests that may outlive it: they do not keep it alive."""
         itself = weakref.ref(self)
-        return lambda: (pipeline := itself()) is None or pipeline._cancelled
+        return lambda: (pipeline := itself()) is None or pipeline._ending.over
 
     def cancel(self) -> None:
         """Gives up units that are being made, at the next call of a user's function, and ends processes.
 
         Those that do nothing go back to who lent them.
         """
-        self._cancelled = True
-        for workers in self._workers:
+        self._ending.over = True
+        mine, self._workers = self._workers, []  # Given back once: the next epoch may have them by the second time.
+        for workers in mine:
             if self._pools is None:
                 workers.stop()
             else:
@@ -289,7 +325,7 @@ class Pipeline:
 
     def locate(self, source: int, row: int) -> str:
         """Where a row came from, for errors."""
-        return self._readers[source].locate(row)
+        return _locate(self._readers, source, row)
 
     def trace(self, position: int) -> tuple[int, int]:
         """The source and row that the element at a position, or the first row of a batch there, comes from."""

@@ -102,7 +102,7 @@ class Runner:
             pace=Pace(ReadAhead(_STREAM_WINDOW, _STREAM_WINDOW, self._options.ram_budget)),
             size=size,
             stall_seconds=self._options.stall_seconds or None,
-            at_close=self._runs.stop,
+            at_close=partial(_stop, self._runs, work),
             gauge=self._account.stream().gauge,
         )
 
@@ -296,6 +296,11 @@ class _Runs:
         deadline = None if self._patience is None else monotonic() + self._patience
         for thread in [thread for threads in self._threads for thread in threads]:
             thread.join(None if deadline is None else max(deadline - monotonic(), 0))
+
+
+def _stop(runs: _Runs, work: StreamWork) -> None:
+    runs.stop()
+    work.forget()
 
 
 def _units(engine: Engine) -> Iterator[Unit]:

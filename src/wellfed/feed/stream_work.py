@@ -52,6 +52,7 @@ class StreamWork:
         self._errors = errors
         self._counts = [(0, 0)]  # (position, errors before it), for each element that came after an error.
         self._error: Exception | None = None
+        self._over = False
         # Places of each unit that is claimed, made or with the consumer; its first one is the last before it.
         self._places: deque[list[_Place]] = deque([[(position - skip, cursor)]], maxlen=window + 3)
 
@@ -70,6 +71,8 @@ class StreamWork:
                 raise
             except Exception as error:  # noqa: BLE001 -- raised in its turn.
                 self._error = error
+                if self._over:
+                    self._error = None
         if pulled:
             self._pulled[start] = pulled
             self._places.append(places)
@@ -98,6 +101,12 @@ class StreamWork:
     def close(self) -> None:
         """Drops the stream, and with it what its verbs hold open."""
         self._elements = iter(())  # type: ignore[assignment]  # Nobody asks it where it stands.
+        self.forget()
+
+    def forget(self) -> None:
+        """Drops an error whose turn will not come: its traceback holds this object, and so the threads below."""
+        self._over = True
+        self._error = None
 
     def errors_at(self, position: int) -> int:
         """How many rows were lost or replaced before the last element that was delivered."""

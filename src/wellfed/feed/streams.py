@@ -206,7 +206,10 @@ def _lost(below: Below, context: RunContext, error: Exception, number: int) -> N
 
 def _raise(error: Exception, number: int) -> None:
     del number
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # See `attempt`.
 
 
 def _filter(node: plan.Filter, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
