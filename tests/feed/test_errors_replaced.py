@@ -196,7 +196,7 @@ def test_a_function_that_always_fails_raises():
     ("options", "message"),
     [
         ({"on_error": "warn"}, 'on_error must be "raise", "replace" or "skip", got \'warn\''),
-        ({"max_errors": -1}, "max_errors must be at least 0 rows, or None; got -1"),
+        ({"max_errors": -1}, "max_errors must be at least 0 rows, got -1"),
         ({"threads": 0}, "threads must be at least 1, got 0"),
         ({"ram_budget": 5}, "ram_budget must be at least 1048576 bytes, got 5"),
     ],

@@ -252,3 +252,41 @@ def test_padding_cuts_no_row_within_rows():
 def test_a_padding_value_of_another_kind_names_the_column():
     with pytest.raises(PlanError, match="padded_batch: r: its padded_shapes or padding_values do not fit"):
         list(RAGGED.padded_batch(2, padding_values={"r": "a"}))
+
+
+# --- Options -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "what"),
+    [
+        ({"threads": "a"}, "threads must be a whole number, got 'a'"),
+        ({"threads": 1.5}, "threads must be a whole number, got 1.5"),
+        ({"ram_budget": "1GB"}, "ram_budget must be a whole number, got '1GB'"),
+        ({"max_errors": "few"}, "max_errors must be a whole number, got 'few'"),
+        ({"on_error": None}, 'on_error must be "raise", "replace" or "skip", got None'),
+        ({"deterministic": "no"}, "deterministic must be True, False or None, got 'no'"),
+        ({"stall_seconds": "a"}, "stall_seconds must be a number of at least 0, got 'a'"),
+    ],
+)
+def test_an_option_of_another_kind_is_named(option, what):
+    with pytest.raises(PlanError, match=f"with_options: {what}"):
+        X.with_options(**option)
+
+
+@pytest.mark.parametrize(
+    ("use", "what"),
+    [
+        (lambda: X.map(abs, "4"), "map: num_parallel_calls must be a whole number, got '4'"),
+        (lambda: X.map(abs, processes="4"), "map: processes must be a whole number, got '4'"),
+        (lambda: X.map(abs, deterministic="no"), "map: deterministic must be True, False or None, got 'no'"),
+        (lambda: X.cache(limit_bytes="a"), "cache: limit_bytes must be a whole number, got 'a'"),
+        (lambda: X.unique(limit_bytes="a"), "unique: limit_bytes must be a whole number, got 'a'"),
+        (lambda: X.zip([1]), "zip: a data set is due, got list"),
+        (lambda: X.concatenate(3), "concatenate: a data set is due, got int"),
+        (lambda: X.mix([1]), "mix: a data set is due, got list"),
+    ],
+)
+def test_an_argument_of_another_kind_is_named(use, what):
+    with pytest.raises(PlanError, match=what):
+        use()

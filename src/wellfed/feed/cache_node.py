@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wellfed.errors import PlanError
+from wellfed.feed.checks import check_whole
 
 if TYPE_CHECKING:
     from wellfed.feed.plan import Node
@@ -27,8 +27,7 @@ class Cache:
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if self.limit_bytes < 0:
-            raise PlanError("cache", f"limit_bytes must be at least 0 bytes, got {self.limit_bytes}")
+        check_whole(self, "cache", "limit_bytes", 0, "bytes")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Cache, (self.source, self.limit_bytes, self.filename))

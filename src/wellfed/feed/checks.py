@@ -1,9 +1,12 @@
-"""Numbers that users give, checked when a plan is made."""
+"""Values that users give, checked when a plan is made."""
 
 from __future__ import annotations
 
 import operator
+from types import NoneType
 from typing import Any
+
+import numpy as np
 
 from wellfed.errors import PlanError
 
@@ -28,6 +31,16 @@ def whole(verb: str, name: str, value: Any, least: int | None = None, unit: str 
     if least is not None and number < least:
         raise PlanError(verb, f"{name} must be at least {least}{unit and ' '}{unit}, got {number}")
     return number
+
+
+def check_wish(verb: str, name: str, value: Any) -> None:
+    """Proves that an argument is True, False, or None for "as it comes".
+
+    Raises:
+      PlanError: It is something else.
+    """
+    if not isinstance(value, (bool, np.bool_, NoneType)):
+        raise PlanError(verb, f"{name} must be True, False or None, got {value!r}")
 
 
 def check_whole(

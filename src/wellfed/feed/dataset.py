@@ -91,7 +91,7 @@ class Dataset(Verbs, SequentialVerbs):
             makes it, and where each thread stands; again after each doubling. 0: never. [s]
 
         Raises:
-          ValueError: An option has a value that is none.
+          PlanError: An option has a value that is none.
         """
         named = {
             "threads": threads,
@@ -112,10 +112,12 @@ class Dataset(Verbs, SequentialVerbs):
     def _self(self) -> Dataset:
         return self
 
-    def _over(self, make: Callable[[tuple[plan.Node, ...]], plan.Node], others: Sequence[Dataset]) -> Dataset:
+    def _over(
+        self, verb: str, make: Callable[[tuple[plan.Node, ...]], plan.Node], others: Sequence[Dataset]
+    ) -> Dataset:
         for other in others:
             if not isinstance(other, Dataset):
-                raise PlanError("several sources", f"a data set is due, got {type(other).__name__}")
+                raise PlanError(verb, f"a data set is due, got {type(other).__name__}")
         readers = Readers.merged([self._readers, *(other._readers for other in others)])
         return Dataset(make((self._node, *(other._node for other in others))), readers, self._options, self._seeds)
 

@@ -14,6 +14,7 @@ import os
 import tempfile
 import threading
 import weakref
+from errno import ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +44,21 @@ def head_of(filename: str) -> dict[str, Any] | None:
 
     Raises:
       PlanError: The file is something else.
+      FileNotFoundError: There is no folder to put it in.
     """
     if not Path(filename).exists():
+        if not (folder := _folder_of(filename)).is_dir():
+            raise FileNotFoundError(ENOENT, "there is no such folder for a cache: make it first", str(folder))
         return None
     head = next(iter(TFRecordReader(filename)), b"")
     if not head.startswith(MAGIC):
         raise PlanError("cache", f"{filename} is there, and is no cache of wellfed's: give another name or remove it")
     told: dict[str, Any] = json.loads(head[len(MAGIC) :])
     return told
+
+
+def _folder_of(filename: str) -> Path:
+    return Path(os.path.realpath(filename)).parent
 
 
 class _Whole:
@@ -143,7 +151,7 @@ class FileStore:
     def __init__(self, node: Cache, due: str, spec: Tree | None) -> None:
         self._filename, self._limit, self._due, self._spec = node.filename, node.limit_bytes, due, spec
         self._lock, self._process = threading.Lock(), os.getpid()
-        self._spool = _Spool(Path(os.path.realpath(node.filename)).parent)
+        self._spool = _Spool(_folder_of(node.filename))
         self._whole = self._found()
         self._length: int | None = None
         self._done = 0

@@ -300,7 +300,7 @@ def sample_from_datasets(
     def make(sources: tuple[plan.Node, ...]) -> plan.Node:
         return plan.SampleFromDatasets(sources, shares, seed, stop_on_empty_dataset, rerandomize_each_iteration)
 
-    return first._over(make, others)
+    return first._over("sample_from_datasets", make, others)
 
 
 def choose_from_datasets(
@@ -327,7 +327,7 @@ def choose_from_datasets(
     def make(sources: tuple[plan.Node, ...]) -> plan.Node:
         return plan.ChooseFromDatasets(sources, stop_on_empty_dataset)
 
-    return choice_dataset._over(make, datasets)
+    return choice_dataset._over("choose_from_datasets", make, datasets)
 
 
 def _several(verb: str, datasets: Sequence[Dataset]) -> Sequence[Dataset]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
+import numpy as np
+
+from wellfed.errors import PlanError
 from wellfed.feed import plan
+from wellfed.feed.checks import check_whole, check_wish
 from wellfed.feed.usable import usable_cores
 
 UNIT_BYTES = 8 << 20
+_VERB = "with_options"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +41,14 @@ class FeedOptions:
     deterministic: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.threads is not None and self.threads < 1:
-            raise ValueError(f"threads must be at least 1, got {self.threads}")
-        if self.ram_budget < 1 << 20:
-            raise ValueError(f"ram_budget must be at least 1048576 bytes, got {self.ram_budget}")
-
+        check_whole(self, _VERB, "threads", 1, optional=True)
+        check_whole(self, _VERB, "ram_budget", 1 << 20, "bytes")
+        check_whole(self, _VERB, "max_errors", 0, "rows", optional=True)
         if self.on_error not in ("raise", "replace", "skip"):
-            raise ValueError(f'on_error must be "raise", "replace" or "skip", got {self.on_error!r}')
-        if not self.stall_seconds >= 0:
-            raise ValueError(f"stall_seconds must be at least 0, got {self.stall_seconds}")
-        if self.max_errors is not None and self.max_errors < 0:
-            raise ValueError(f"max_errors must be at least 0 rows, or None; got {self.max_errors}")
+            raise PlanError(_VERB, f'on_error must be "raise", "replace" or "skip", got {self.on_error!r}')
+        check_wish(_VERB, "deterministic", self.deterministic)
+        if not isinstance(self.stall_seconds, (Real, np.number)) or not self.stall_seconds >= 0:
+            raise PlanError(_VERB, f"stall_seconds must be a number of at least 0, got {self.stall_seconds!r}")
 
     def keeps_order(self, node: plan.Node) -> bool:
         """Whether the elements of a plan come in their order; always where it is not addressable."""

@@ -94,6 +94,9 @@ class Unique:
     source: Node
     limit_bytes: int = 1 << 30
 
+    def __post_init__(self) -> None:
+        check_whole(self, "unique", "limit_bytes", 0, "bytes")
+
 
 @dataclass(frozen=True, slots=True)
 class IgnoreErrors:

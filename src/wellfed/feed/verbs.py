@@ -14,7 +14,7 @@ import numpy as np
 
 from wellfed.errors import PlanError
 from wellfed.feed import plan
-from wellfed.feed.checks import whole
+from wellfed.feed.checks import check_wish, whole
 from wellfed.feed.element_verbs import ElementVerbs
 from wellfed.feed.workers import check_processes
 
@@ -38,7 +38,9 @@ class Verbs(ElementVerbs):
     _node: plan.Node
 
     @abstractmethod
-    def _over(self, make: Callable[[tuple[plan.Node, ...]], plan.Node], others: Sequence[Dataset]) -> Dataset: ...
+    def _over(
+        self, verb: str, make: Callable[[tuple[plan.Node, ...]], plan.Node], others: Sequence[Dataset]
+    ) -> Dataset: ...
 
     @abstractmethod
     def _self(self) -> Dataset: ...
@@ -184,7 +186,7 @@ class Verbs(ElementVerbs):
 
     def concatenate(self, *others: Dataset) -> Dataset:
         """All elements of this data set, then all of each other one. Addressable."""
-        return self._over(plan.Concatenate, others)
+        return self._over("concatenate", plan.Concatenate, others)
 
     def zip(self, *others: Dataset) -> Dataset:
         """Element i is the tuple of the data sets' elements i; as many as the shortest has. Addressable.
@@ -192,7 +194,7 @@ class Verbs(ElementVerbs):
         Differs from tf.data:
           A method; `tf.data.Dataset.zip((a, b))` is `a.zip(b)`.
         """
-        return self._over(plan.Zip, others)
+        return self._over("zip", plan.Zip, others)
 
     def mix(self, *others: Dataset, weights: Sequence[float] | None = None, stop: str = "first") -> Dataset:
         """Elements of this data set and others in turn, in a fixed pattern of shares. Addressable.
@@ -217,7 +219,7 @@ class Verbs(ElementVerbs):
         if len(shares) != len(others) + 1 or min(shares) < 0 or not sum(shares) > 0:
             raise PlanError("mix", f"{len(others) + 1} weights are due, not negative and not all 0; got {shares}")
         pattern = _pattern(shares)
-        return self._over(lambda sources: plan.Mix(sources, pattern, stop), others)
+        return self._over("mix", lambda sources: plan.Mix(sources, pattern, stop), others)
 
     # --- Elements -----------------------------------------------------------------------------------
 
@@ -256,11 +258,13 @@ class Verbs(ElementVerbs):
         Differs from tf.data:
           `function` is plain Python, called for each element; a tuple arrives as one argument.
         """
-        if num_parallel_calls is not None and num_parallel_calls < 1 and num_parallel_calls != AUTOTUNE:
-            raise PlanError("map", f"num_parallel_calls must be at least 1, -1 or None; got {num_parallel_calls}")
+        if num_parallel_calls not in (None, AUTOTUNE):
+            whole("map", "num_parallel_calls", num_parallel_calls, 1)
         if not callable(function) and not hasattr(function, "apply"):
             raise PlanError("map", f"a function or a transform is due, got {type(function).__name__}")
+        check_wish("map", "deterministic", deterministic)
         if processes is not None:
+            processes = whole("map", "processes", processes, 1)
             check_processes(function, processes)
         return self._with(plan.Map(self._node, function, rng, processes or 0, deterministic))
 

@@ -67,8 +67,6 @@ def check_processes(function: Any, processes: int) -> None:
     Raises:
       PlanError: It cannot.
     """
-    if processes < 1:
-        raise PlanError("map", f"processes must be at least 1, got {processes}")
     if hasattr(function, "apply"):
         raise PlanError(
             "map", f"{type(function).__name__} works on columns without the interpreter: leave out processes"
