@@ -14,16 +14,19 @@ import os
 import tempfile
 import threading
 import weakref
+from dataclasses import astuple
 from errno import ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.errors import PlanError
-from wellfed.feed.memory_store import Rows, check_limit
+from wellfed.errors import PlanError, StageError
+from wellfed.feed.memory_store import Replaced, Rows, check_limit, replaced_in
 from wellfed.feed.numbered import Numbered, each_once
 from wellfed.feed.rows_as_bytes import Content, decode_unit, encode_unit
+from wellfed.feed.stats import ReplacedRow
+from wellfed.feed.unit import Failure
 from wellfed.io import Records, TFRecordReader, TFRecordWriter
 
 if TYPE_CHECKING:
@@ -67,6 +70,7 @@ class _Whole:
     def __init__(self, filename: str, lost: Sequence[int]) -> None:
         self._records, self._file = Records(filename), _which(filename)
         self._lost = np.array(lost, np.int64)
+        self._records.take([0])  # Opens it now: a file that replaces it later is another one.
 
     def __len__(self) -> int:
         return len(self._records) - 1
@@ -91,6 +95,19 @@ def _which(filename: str) -> tuple[int, ...] | None:
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _as_json(replaced: Replaced) -> list[list[Any]]:
+    return [[number, *astuple(failure.row)] for number, failures in replaced.items() for failure in failures]
+
+
+def _as_failures(told: list[list[Any]]) -> Replaced:
+    found: Replaced = {}
+    for number, *fields in told:
+        row = ReplacedRow(*fields)
+        error = StageError("cache", row.position, row.where, f"replaced when it was kept: {row.reason}")
+        found[number] = (*found.get(number, ()), Failure(0, row, error))
+    return found
 
 
 class _Spool:
@@ -152,6 +169,7 @@ class FileStore:
         self._filename, self._limit, self._due, self._spec = node.filename, node.limit_bytes, due, spec
         self._lock, self._process = threading.Lock(), os.getpid()
         self._spool = _Spool(_folder_of(node.filename))
+        self.replaced: Replaced = {}
         self._whole = self._found()
         self._length: int | None = None
         self._done = 0
@@ -162,7 +180,10 @@ class FileStore:
         if head is None or head["source"] != self._due:
             return None
         whole = _Whole(self._filename, head["lost"])
-        return whole if len(whole) == head["rows"] else None  # Cut between two records: only their number tells.
+        if len(whole) != head["rows"]:  # Cut between two records: only their number tells.
+            return None
+        self.replaced = _as_failures(head.get("replaced", []))
+        return whole
 
     def missing(self, rows: Rows) -> Rows:
         """See `Store`."""
@@ -182,6 +203,7 @@ class FileStore:
                 new = new[~self._whole.has(rows[new])]
             check_limit(spool.nbytes + int(contents.sizes[new].sum()), self._limit)
             if len(new):
+                self.replaced |= replaced_in(unit, rows, new)  # Before anyone finds the elements.
                 spool.add(rows[new], contents[new])
                 self._done += int((places[new] == _NEVER).sum())
             self._publish()
@@ -240,7 +262,7 @@ class FileStore:
     def _write(self, length: int) -> None:
         spool, rows = self._spool, np.arange(length)
         lost = spool.places.where(_LOST, length).tolist()
-        head = {"source": self._due, "rows": length, "lost": lost}
+        head = {"source": self._due, "rows": length, "lost": lost, "replaced": _as_json(self.replaced)}
         with TFRecordWriter(self._filename, overwrite=True, index=True) as writer:
             writer.write(MAGIC + json.dumps(head).encode())
             for start in range(0, length, _ROWS_AT_A_TIME):

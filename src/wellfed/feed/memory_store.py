@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,19 +25,27 @@ from wellfed.feed.numbered import Numbered, each_once
 from wellfed.feed.order import Positions
 from wellfed.feed.ragged import owned
 from wellfed.feed.tree import Tree, leaves, map_tree, nbytes_of, nbytes_of_element
-from wellfed.feed.unit import Unit, sources_of
+from wellfed.feed.unit import Failure, Unit, sources_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Rows = Any  # NDArray[np.int64], shape (n,).
 
+Replaced: TypeAlias = "dict[int, tuple[Failure, ...]]"
+
 _TABLE, _ELEMENTS = 0, 1  # The first two pieces; each further one is columns.
 _PLACE_BITS = 40  # A number is (piece, place in it).
 
 
 class Store(Protocol):
-    """What a cache kept. Any number of threads may ask and add."""
+    """What a cache kept. Any number of threads may ask and add.
+
+    Attributes:
+      replaced: What was replaced in each element of which a part could not be made, by the element's number.
+    """
+
+    replaced: Replaced
 
     def missing(self, rows: Rows) -> Rows:
         """Those of `rows` that are not kept, each once, rising."""
@@ -60,6 +68,16 @@ class Store(Protocol):
 
     def here(self) -> Store | None:
         """What this process goes on with, also after a fork; None: with a new store."""
+
+
+def replaced_in(unit: Unit, rows: Rows, new: Rows) -> Replaced:
+    """What was replaced in those elements of a unit that `new` says, by their numbers in `rows`."""
+    found: Replaced = {}
+    for failure in unit.replaced:
+        if failure.at in new:
+            row = int(rows[failure.at])
+            found[row] = (*found.get(row, ()), failure)
+    return found
 
 
 def check_limit(held: int, limit_bytes: int) -> None:
@@ -86,6 +104,7 @@ class MemoryStore:
         self._places = Numbered()
         self._pieces: list[Any] = [None, _Elements()]
         self._length: int | None = None
+        self.replaced: Replaced = {}
 
     def missing(self, rows: Rows) -> Rows:
         """See `Store`."""
@@ -98,6 +117,7 @@ class MemoryStore:
             new = np.flatnonzero(self._places.get(rows) < 0)
             if not len(new):
                 return
+            self.replaced |= replaced_in(unit, rows, new)  # Before anyone finds the elements.
             if columns is not None and self._fits(columns, rows):
                 self._put_into_table(rows, unit, columns, new)
             elif unit.splits is not None or unit.columns is None:
@@ -168,7 +188,7 @@ class MemoryStore:
 
     def _put_elements(self, rows: Rows, unit: Unit, new: Rows) -> None:
         elements = list(unit)
-        kept = [map_tree(_own, elements[i]) for i in new]
+        kept = [map_tree(own_leaf, elements[i]) for i in new]
         self._hold(sum(map(nbytes_of_element, kept)))
         piece = self._pieces[_ELEMENTS]
         first = len(piece.elements)
@@ -176,7 +196,7 @@ class MemoryStore:
         self._places.set(rows[new], np.arange(first, first + len(new)) + (_ELEMENTS << _PLACE_BITS))
 
     def _put_columns(self, rows: Rows, unit: Unit, new: Rows) -> None:
-        columns = map_tree(lambda column: _own(column[new]), unit.columns)
+        columns = map_tree(lambda column: own_leaf(column[new]), unit.columns)
         self._hold(nbytes_of(columns))
         self._pieces.append(_Columns(columns, unit.rows[new], sources_of([unit])[new]))
         self._places.set(rows[new], np.arange(len(new)) + ((len(self._pieces) - 1) << _PLACE_BITS))
@@ -221,25 +241,26 @@ class _Elements:
     """Elements one by one: rows, or batches of rows."""
 
     def __init__(self) -> None:
-        self.elements: list[Tree] = []
+        # Each with its row and its source: numbers, or arrays for batches. One list, as a fork may come in between.
+        self.elements: list[tuple[Tree, Any, Any]] = []
         self._batched = False
-        self._ids: list[tuple[Any, Any]] = []  # The rows of each, and their sources: numbers, or arrays for batches.
 
     def add(self, elements: list[Tree], unit: Unit, which: Rows) -> None:
         """Adds elements, copies of those of a unit that `which` says."""
         rows, source = unit.rows, sources_of([unit])
         self._batched = unit.splits is not None
         if unit.splits is None:
-            self._ids += zip(rows[which].tolist(), source[which].tolist(), strict=True)
-        else:
-            spans = [slice(int(unit.splits[i]), int(unit.splits[i + 1])) for i in which]
-            self._ids += [(rows[span].copy(), source[span].copy()) for span in spans]
-        self.elements += elements
+            self.elements += list(zip(elements, rows[which].tolist(), source[which].tolist(), strict=True))
+            return
+        spans = [slice(int(unit.splits[i]), int(unit.splits[i + 1])) for i in which]
+        self.elements += [
+            (element, rows[span].copy(), source[span].copy()) for element, span in zip(elements, spans, strict=True)
+        ]
 
     def make(self, positions: Positions) -> Unit:
         at = positions.numbers().tolist()
-        elements = [map_tree(_own, self.elements[i]) for i in at]
-        ids = [self._ids[i] for i in at]
+        elements = [map_tree(own_leaf, self.elements[i][0]) for i in at]
+        ids = [self.elements[i][1:] for i in at]
         if not self._batched:
             rows, source = np.array(ids, np.int64).reshape(-1, 2).T
             return Unit(None, elements, rows.astype(np.uint64), source)
@@ -263,7 +284,7 @@ class _Columns:
         )
 
 
-def _own(column: Any) -> Any:
+def own_leaf(column: Any) -> Any:
     """The leaf in memory of its own, with each of its rows where they are objects; a user's own object as it is."""
     if isinstance(column, (list, set, bytearray)):
         return copy.deepcopy(column)

@@ -166,20 +166,18 @@ class Kept(Through):
         store, rows = self.keeping.store(), positions.numbers().astype(np.int64)
         missing = store.missing(rows)
         self.meter.took(began)
-        replaced = self._keep(store, missing) if len(missing) else []
+        if len(missing):
+            self._keep(store, missing)
         self.meter.reused(len(rows) - len(missing))
         unit = self.meter.run(lambda: store.take(rows))
-        told = tuple(
-            replace(failure, at=at) for row, failure in replaced for at in np.flatnonzero(rows == row)[:1].tolist()
-        )
+        told: tuple[Failure, ...] = ()
+        if store.replaced:
+            numbers = enumerate(rows.tolist())
+            told = tuple(replace(each, at=at) for at, row in numbers for each in store.replaced.get(row, ()))
         return replace(unit, source=unit.source + self.first_source, replaced=told)
 
-    def _keep(self, store: Store, rows: NDArray[np.int64]) -> list[tuple[int, Failure]]:
-        """Makes rows and keeps them; all that can be made where one cannot, and then raises its error.
-
-        Returns:
-          The number of each element in which a row was replaced, with that row.
-        """
+    def _keep(self, store: Store, rows: NDArray[np.int64]) -> None:
+        """Makes rows and keeps them; all that can be made where one cannot, and then raises its error."""
         try:
             unit = self.source.make(Positions(as_run(rows.astype(np.uint64)), 0))
         except ROW_ERRORS:
@@ -193,17 +191,16 @@ class Kept(Through):
             began = perf_counter()
             store.put(rows, replace(unit, source=unit.source - self.first_source))
             self.meter.took(began)
-            return [(int(rows[failure.at]), failure) for failure in unit.replaced]
-        replaced, errors = [], []
+            return
+        errors: list[Exception] = []
         for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
             try:
-                replaced += self._keep(store, half)
+                self._keep(store, half)
             except ROW_ERRORS as error:
                 errors.append(error)
-        if not errors:
-            return replaced
         try:
-            raise errors[0]
+            if errors:
+                raise errors[0]
         finally:
             errors.clear()  # See `attempt`.
 

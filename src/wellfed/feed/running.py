@@ -49,6 +49,7 @@ class Runner:
     Attributes:
       report: The rows that were replaced or left out, as far as a stream, or else the consumer, has come.
       pools: Where a stream's processes wait for its next turn.
+      replacing: Whether rows that cannot be made are replaced.
       parts: What puts batches together whose parts the engine makes; None where it makes whole ones.
     """
 
@@ -62,6 +63,7 @@ class Runner:
         self._lent = pools
         self.pools = Pools()  # For streams, whose processes end with the run: `_Runs` stops them.
         self._readers, self._options, self._account = readers, options, account
+        self.replacing = options.on_error == "replace"
         self.report = ErrorReport(options.max_errors)
         self.parts: Parts | None = None
         self._runs = _Runs()
@@ -125,7 +127,7 @@ class Runner:
         done: Sequence[tuple[int, int]] = (),
         on_top: bool = False,
     ) -> Engine:
-        replacing = self._options.on_error == "replace" and not context.ignoring
+        replacing = self.replacing and not context.ignoring
         pipeline = Pipeline(node, self._readers, context, part, replacing=replacing, pools=self._lent)
         threads = 1 if few else max(self._options.thread_count(), plan.most_processes(node))
         work, available = pipeline.work, pipeline.available

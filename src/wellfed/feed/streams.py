@@ -50,9 +50,11 @@ class Below(Protocol):
 
     Attributes:
       pools: Where processes wait from one turn of `repeat` to the next.
+      replacing: Whether rows that cannot be made are replaced.
     """
 
     pools: Pools
+    replacing: bool
 
     def elements(self, node: plan.Node, context: RunContext, position: int, part: Part, few: bool) -> Stream:
         """The elements of an addressable node from a position on, counted; `few`: only one or two are wanted."""
@@ -127,7 +129,7 @@ class Streams:
 
     def _cached(self, node: plan.Cache, source: Input, context: RunContext, number: int) -> Iterator[Tree]:
         del number
-        return cached(node, source, context, self._below.files)
+        return cached(node, source, context, self._below.files(node.source), replacing=self._below.replacing)
 
     def _columns(self, over: plan.Batches | plan.Rebatch, context: RunContext) -> Callable[[Cursor], Stream] | None:
         """Opens the rows that a node makes batches of as columns of many rows, where they are made so."""
