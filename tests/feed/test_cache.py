@@ -208,3 +208,34 @@ def test_arrays_that_come_back_own_their_memory():
 
     assert found.flags.writeable
     assert found.flags.owndata
+
+
+@pytest.mark.parametrize("options", [{"on_error": "replace"}, {"threads": 1}])
+def test_runs_with_other_options_keep_side_by_side(options):
+    made = []
+    kept = feed.range(8).map(lambda x: made.append(int(x)) or x).batch(4).cache()
+    for _ in range(3):
+        list(kept.with_options(**options))
+        list(kept)
+
+    assert len(made) == (16 if "on_error" in options else 8)
+
+
+def test_a_stream_that_was_kept_on_one_rank_is_not_given_to_another(monkeypatch):
+    kept = feed.range(8).filter(lambda x: True).shard().cache()
+    found = []
+    for rank in "01":
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        found.append([int(x) for x in iter(kept)])
+
+    assert found == [[0, 2, 4, 6], [1, 3, 5, 7]]
+
+
+def test_changing_a_list_of_a_stream_never_changes_what_is_kept():
+    kept = feed.range(3).filter(lambda x: True).map(lambda x: [int(x)]).cache()
+    for _ in range(2):
+        for element in iter(kept):
+            element.append(9)
+
+    assert list(iter(kept)) == [[0], [1], [2]]

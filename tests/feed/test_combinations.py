@@ -213,7 +213,7 @@ def test_another_program_that_reads_the_file_names_them_too(tmp_path):
 
     assert [row.position for row in iterator.stats().replaced] == sorted(BAD)
     assert all("is bad" in row.reason for row in iterator.stats().replaced)
-    with pytest.raises(StageError, match="cache failed at row 11: replaced when it was kept: .*11 is bad"):
+    with pytest.raises(StageError, match=r"cache failed at row 11: replaced when it was kept: .*11 is bad"):
         list(build().with_options(max_errors=2))
 
 
@@ -274,46 +274,5 @@ def test_a_loader_goes_through_a_cache_under_repeat_and_makes_each_row_once():
     loader = Plain(dataset.with_options(threads=3, deterministic=False), ahead=2)
     epochs = [[x for batch in loader for x in batch.tolist()] for _ in range(2)]
 
-    assert [Counter(epoch) for epoch in epochs] == [Counter({x: 2 for x in range(30)})] * 2
+    assert [Counter(epoch) for epoch in epochs] == [Counter(dict.fromkeys(range(30), 2))] * 2
     assert set(made) == set(range(30))
-
-
-def test_ranks_draw_apart_after_a_batch_where_rows_are_replaced():
-    def drawn(index):
-        shared = feed.range(16).shuffle(seed=0).map(fails).shard(2, index).batch(2)
-        return [
-            int(x) for x in shared.map(lambda _, rng: rng.integers(1 << 40), rng=True).with_options(on_error="replace")
-        ]
-
-    assert not set(drawn(0)) & set(drawn(1))
-
-
-@pytest.mark.parametrize("options", [{"on_error": "replace"}, {"threads": 1}])
-def test_runs_with_other_options_keep_side_by_side(options):
-    made = []
-    kept = feed.range(8).map(lambda x: made.append(int(x)) or x).batch(4).cache()
-    for _ in range(3):
-        list(kept.with_options(**options))
-        list(kept)
-
-    assert len(made) == (16 if "on_error" in options else 8)
-
-
-def test_a_stream_that_was_kept_on_one_rank_is_not_given_to_another(monkeypatch):
-    kept = feed.range(8).filter(lambda x: True).shard().cache()
-    found = []
-    for rank in "01":
-        monkeypatch.setenv("RANK", rank)
-        monkeypatch.setenv("WORLD_SIZE", "2")
-        found.append([int(x) for x in iter(kept)])
-
-    assert found == [[0, 2, 4, 6], [1, 3, 5, 7]]
-
-
-def test_changing_a_list_of_a_stream_never_changes_what_is_kept():
-    kept = feed.range(3).filter(lambda x: True).map(lambda x: [int(x)]).cache()
-    for _ in range(2):
-        for element in iter(kept):
-            element.append(9)
-
-    assert list(iter(kept)) == [[0], [1], [2]]

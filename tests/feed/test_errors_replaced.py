@@ -228,3 +228,13 @@ def test_the_sentence_names_what_limits():
 
 def test_the_sentence_says_when_the_feed_keeps_up():
     assert str(wf.feed.FeedStats(600, 10.0, 0.1, 2)).endswith("the consumer waited 1% of the time: the feed keeps up.")
+
+
+def test_ranks_draw_apart_after_a_batch_where_rows_are_replaced():
+    def drawn(index):
+        shared = feed.range(16).shuffle(seed=0).map(failing({3, 4, 11})).shard(2, index).batch(2)
+        return [
+            int(x) for x in shared.map(lambda _, rng: rng.integers(1 << 40), rng=True).with_options(on_error="replace")
+        ]
+
+    assert not set(drawn(0)) & set(drawn(1))

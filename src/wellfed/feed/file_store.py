@@ -14,6 +14,7 @@ import os
 import tempfile
 import threading
 import weakref
+from copy import copy
 from dataclasses import astuple
 from errno import ENOENT
 from pathlib import Path
@@ -252,11 +253,11 @@ class FileStore:
         if self._length is None or self._done < self._length or self._whole is not None:
             return
         if self._refused is not None:
-            raise self._refused
+            raise copy(self._refused)
         try:
             self._write(self._length)
         except OSError as error:
-            self._refused = error
+            self._refused = copy(error)  # Without the frames that hold this store.
             raise
 
     def _write(self, length: int) -> None:

@@ -47,6 +47,13 @@ def _transform(transform: plan.Transform, element: Tree, seed: int, at: int, *, 
     return row_of(call("map", transform.apply, stack([element]), np.array([seed], np.uint64), number=at), 0)
 
 
+def _stage_error(node: plan.Map, failure: RemoteFailure, number: int) -> StageError:
+    cause = failure.__cause__
+    error = StageError(f"map({name_of(node.function)})", number, "", f"{type(cause).__name__}: {cause}")
+    error.__cause__ = cause
+    return error
+
+
 def map_in_processes(
     node: plan.Map, source: Input, context: RunContext, number: int, workers: Workers, *, pools: Pools
 ) -> Iterator[Tree]:
@@ -61,11 +68,7 @@ def map_in_processes(
         try:
             return [workers.result(begun)[0]]
         except RemoteFailure as failure:
-            error = failure.__cause__
-            text = f"{type(error).__name__}: {error}"
-            stage = StageError(f"map({name_of(node.function)})", point.taken, "", text)
-            stage.__cause__ = error
-            source.lost(stage, point.taken)
+            source.lost(_stage_error(node, failure, point.taken), point.taken)
             return []
 
     try:
@@ -87,4 +90,5 @@ def map_in_processes(
         if failed is not None:
             raise failed
     finally:
+        failed = None  # See `attempt`.
         pools.give_back(workers)
