@@ -107,3 +107,24 @@ def test_an_error_that_is_one_too_many_says_where_the_function_raised(no_collect
     (note,) = caught.value.__cause__.__notes__
     assert note.startswith("Raised in __call__ at ")
     assert note.endswith(f"test_freed.py:{Fails.__call__.__code__.co_firstlineno + 2}.")
+
+
+class Always:
+    """A function that raises one error again and again, as its own cause."""
+
+    def __init__(self):
+        self.error = ValueError("this one")
+
+    def __call__(self, x):
+        if x % 2:
+            raise self.error from self.error
+        return x
+
+
+def test_an_error_that_is_its_own_cause_and_comes_again_is_told_once_a_row():
+    function = Always()
+    iterator = iter(feed.range(20).map(function).with_options(on_error="replace"))
+    list(iterator)
+
+    assert [row.position for row in iterator.stats().replaced] == list(range(1, 20, 2))
+    assert len(function.error.__notes__) == 1

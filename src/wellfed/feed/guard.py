@@ -95,11 +95,13 @@ def bare(error: Exception) -> Exception:
     cause = error.__cause__
     if cause is not None and cause.__traceback__ is not None:
         *_, (frame, line) = traceback.walk_tb(cause.__traceback__)
-        cause.add_note(f"Raised in {frame.f_code.co_name} at {frame.f_code.co_filename}:{line}.")
-    found: BaseException | None = error
-    while found is not None:
-        found.__traceback__, found.__context__ = None, None
-        found = found.__cause__
+        note = f"Raised in {frame.f_code.co_name} at {frame.f_code.co_filename}:{line}."
+        if note not in getattr(cause, "__notes__", ()):  # It may be one object that is raised again and again.
+            cause.add_note(note)
+    error.__traceback__ = error.__context__ = None
+    while cause is not None and cause.__traceback__ is not None:  # After `raise e from e` it is its own cause.
+        cause.__traceback__ = cause.__context__ = None
+        cause = cause.__cause__
     return error
 
 
