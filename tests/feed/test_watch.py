@@ -88,7 +88,7 @@ def test_no_warning_is_wanted_with_0(release):
 
 
 def test_a_negative_wait_is_refused():
-    with pytest.raises(ValueError, match="stall_seconds must be at least 0, got -1"):
+    with pytest.raises(ValueError, match="stall_seconds must be a number of at least 0, got -1"):
         wf.from_arrays(np.arange(3)).with_options(stall_seconds=-1)
 
 
