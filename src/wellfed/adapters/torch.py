@@ -9,6 +9,7 @@ worker 1         batch 1       batch 3               them in turn, so the order 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from wellfed.adapters.loader import Loader
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError
-from wellfed.feed.tree import leaves, map_tree
+from wellfed.feed.tree import map_tree
 
 try:
     import torch
@@ -110,24 +111,25 @@ class TorchLoader(Loader[Any]):
         return self
 
     def _start(self, element: Tree) -> Any:
+        parts: list[torch.Tensor] = []  # Those that nested and sparse tensors are made of, too.
         with torch.cuda.stream(self._stream):  # None: does nothing.
-            moved = to_torch(element, self._move)
-            return moved, self._stream.record_event() if self._stream else None
+            moved = to_torch(element, partial(self._move, parts))
+            return moved, parts, self._stream.record_event() if self._stream else None
 
-    def _move(self, tensor: torch.Tensor) -> torch.Tensor:
+    def _move(self, parts: list[torch.Tensor], tensor: torch.Tensor) -> torch.Tensor:
         if self._pin:
             tensor = tensor.pin_memory()
         # torch keeps the pinned memory until the copy that was started from it is done.
-        return tensor if self._device is None else tensor.to(self._device, non_blocking=self._pin)
+        parts.append(tensor if self._device is None else tensor.to(self._device, non_blocking=self._pin))
+        return parts[-1]
 
     def _finish(self, element: Any) -> Any:
-        moved, copied = element
+        moved, parts, copied = element
         if copied is not None:
             consumer = torch.cuda.current_stream(self._device)
             consumer.wait_event(copied)
-            for _, leaf in leaves(moved):
-                if isinstance(leaf, torch.Tensor):
-                    leaf.record_stream(consumer)  # Its memory is the copying stream's: not to be reused too early.
+            for part in parts:
+                part.record_stream(consumer)  # Its memory is the copying stream's: not to be reused too early.
         return moved
 
 
