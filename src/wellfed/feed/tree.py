@@ -202,8 +202,8 @@ def dense(tree: Tree) -> Tree:
                 shown = ", ".join(found[:4]) + (", ..." if len(found) > 4 else "")
                 raise PlanError(
                     "batch",
-                    f"rows of {path or 'the element'} differ, so they are no array: {shown}. Make them alike with map(): "
-                    "wf.image.Resize, or where channels differ, wf.image.Decode(channels=3) of pictures that "
+                    f"rows of {path or 'the element'} differ, so they are no array: {shown}. Make them alike with "
+                    "map(): wf.image.Resize, or where channels differ, wf.image.Decode(channels=3) of pictures that "
                     "wf.open(..., decode=False) left encoded",
                 )
     return map_tree(_stacked, tree)
