@@ -34,6 +34,16 @@ def test_the_answer_is_a_table_and_a_sentence(wellfed, pairs):
     assert lines[-1].partition(";")[0].endswith("elements/s")
 
 
+def test_a_narrow_terminal_loses_no_column(pairs):
+    program = "from wellfed.cli.main import main; main()"
+    script = f"stty cols 40; {sys.executable} -c '{program}' bench '{pairs}' --steps 2"
+    done = subprocess.run(["script", "-qec", script, "/dev/null"], capture_output=True, text=True, check=True)
+    # What is wider than the terminal it breaks by itself.
+    heading, rows = done.stdout.split("read", 1)
+    assert all(name in heading for name in ("step", "made/s", "bytes/s", "busy", "queue"))
+    assert "batch" in rows
+
+
 def test_the_json_is_one_object_with_the_fields_of_the_account(wellfed, pairs):
     done = wellfed("bench", pairs, "--steps", 40, "--json")
     content = steps_of(done)

@@ -79,6 +79,36 @@ def test_head_of_bare_files_goes_by_what_the_bytes_look_like(wellfed, bare):
     ]
 
 
+@pytest.fixture
+def notes(tmp_path):
+    """Returns two files: an Example in the first, another and a text in the second."""
+    for name, payloads in {"a": [encode_example({"x": 1})], "b": [encode_example({"x": 2}), b"just a text"]}.items():
+        with TFRecordWriter(tmp_path / name) as writer:
+            writer.write_many(payloads)
+    return tmp_path
+
+
+def test_head_of_what_is_no_example_shows_its_bytes(wellfed, notes):
+    assert wellfed("head", notes / "b").stdout.splitlines()[-1] == "  no Example  'just a text'"
+    assert lines(wellfed("head", notes / "b", "--json"))[1]["payload"] == {"text": "just a text"}
+
+
+def test_head_of_an_example_without_features_shows_its_bytes(wellfed, tmp_path):
+    with TFRecordWriter(tmp_path / "x") as writer:
+        writer.write(b"\x18\x07")  # A field that Examples do not have.
+
+    assert wellfed("head", tmp_path / "x").stdout.splitlines()[-1] == "  no features  2 bytes: 1807"
+    assert "no features" in wellfed("schema", tmp_path / "x").stdout
+
+
+def test_schema_names_the_record_that_is_no_example(wellfed, notes):
+    done = wellfed("schema", notes / "[ab]")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"({notes / 'b'}: record 1)" in done.stderr
+    assert "wellfed head" in done.stderr
+
+
 def test_head_of_an_empty_file_says_so(wellfed, tmp_path):
     (tmp_path / "empty.tfrecord").touch()
 
@@ -232,6 +262,15 @@ def test_index_writes_the_index_of_each_file(wellfed, bare):
 
     assert done.stdout == f"{bare}  3 records\n"
     assert (bare.parent / ".wellfed" / "bare.tfrecord.index").exists()
+
+
+def test_an_index_that_can_be_written_nowhere_is_an_error(wellfed, bare, monkeypatch):
+    (bare.parent / ".wellfed").touch()  # No folder, so nothing is written into it, whoever runs this.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(bare))
+    done = wellfed("index", bare)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "XDG_CACHE_HOME" in done.stderr
 
 
 def test_the_golden_json_of_index(wellfed, bare):

@@ -269,8 +269,26 @@ def cut_png(tmp_path):
 def test_a_truncated_png_ends_the_pack(wellfed, cut_png, tmp_path):
     done = wellfed("pack", "images", cut_png, tmp_path / "out")
 
-    one_sentence(done, 2, "cat/bad.png: the PNG of", "bytes is cut: it has no end chunk")
+    assert (done.exit_code, done.stdout) == (2, "")
+    told, to_do = done.stderr.splitlines()
+    assert told.startswith("wellfed: cat/bad.png: the PNG of")
+    assert told.endswith("bytes is cut: it has no end chunk")
+    assert "--on-error skip" in to_do
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are UTF-16 there")
+def test_names_that_are_no_utf8_are_packed_and_come_back_escaped(wellfed, cut_png, tmp_path):
+    folder, out = (tmp_path / os.fsdecode(name) for name in (b"raw \xff", b"out \xfe"))
+    picture = (cut_png / "cat" / "good.png").read_bytes()
+    (folder / os.fsdecode(b"cl\xe9")).mkdir(parents=True)
+    (folder / os.fsdecode(b"cl\xe9/a\xff.png")).write_bytes(picture)
+    done = wellfed("pack", "images", folder, out, "--name", "x")
+
+    assert done.exit_code == 0, done.stderr
+    assert wellfed("verify", out).exit_code == 0
+    assert wellfed("export", out, tmp_path / "back").exit_code == 0
+    assert (tmp_path / "back/train/cl\\udce9/a\\udcff.png").read_bytes() == picture  # What Examples hold is UTF-8.
 
 
 def test_a_truncated_png_is_put_aside_when_asked(wellfed, cut_png, tmp_path):

@@ -157,6 +157,15 @@ def test_features_of_bare_files_are_inferred_where_asked(tmp_path):
     assert batch["words"].to_list() == [[b"a"] * x for x in range(5)]
 
 
+@pytest.mark.parametrize(("payloads", "seen"), [([], "no record"), ([b"", b""], "none of the first 2 records")])
+def test_features_cannot_be_inferred_where_there_are_none(tmp_path, payloads, seen):
+    with wf.TFRecordWriter(tmp_path / "a.tfrecord") as writer:
+        writer.write_many(payloads)
+
+    with pytest.raises(DatasetError, match=rf"a.tfrecord: .*{seen}.*without features="):
+        wf.TFRecordDataset(tmp_path / "a.tfrecord", "infer")
+
+
 def test_features_cannot_be_inferred_from_records_that_are_no_examples(tmp_path):
     with wf.TFRecordWriter(tmp_path / "a.tfrecord") as writer:
         writer.write(b"\xff")

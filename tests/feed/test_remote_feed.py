@@ -258,3 +258,16 @@ def test_a_url_of_a_folder_without_a_data_set_says_so(counted, remote):
 def test_a_url_where_nothing_is_says_so(counted):
     with pytest.raises(FileNotFoundError, match=r"counted://nowhere/x\.tfrecord: there is no such file or bucket"):
         len(wf.open("counted://nowhere/x.tfrecord"))
+
+
+@pytest.mark.parametrize("step", [1 << 16, 1 << 18])
+def test_threads_whose_units_are_many_ranges_apart_ask_for_each_range_once(counted, remote, step):
+    options = wf.RemoteOptions(range_bytes=step)
+    dataset = wf.TFRecordDataset(remote, SPEC, remote=options).with_options(threads=4)
+    assert order(dataset) == list(range(SHARDS * ROWS))
+    counted.forget()
+
+    for _ in range(3):
+        assert order(dataset) == list(range(SHARDS * ROWS))
+    due = sum(math.ceil(size / step) for size in sizes(counted))
+    assert len(counted.named) == 3 * due

@@ -7,6 +7,8 @@ import gzip
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
 
 import pytest
 from record_files import frames
@@ -327,3 +329,40 @@ def test_a_lock_is_seen_by_others_and_ends_with_its_holder(counted, options, fol
     del records
     assert is_unused(copy)
     assert is_unused(folder / "nowhere")
+
+
+_AS_NOBODY = """
+import os, sys
+from wellfed.io import Records, RemoteOptions, TFRecordWriter
+
+def read(folder):
+    return Records("memory://x.tfrecord", remote=RemoteOptions(cache_dir=folder, index="local"))[0]
+
+with TFRecordWriter("memory://x.tfrecord") as writer:
+    writer.write(b"one")
+assert read(sys.argv[2]) == b"one"  # Everything is loaded now: this user may not be allowed to read Python's own files.
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+try:
+    read(sys.argv[1])
+except OSError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can run as somebody else")
+@pytest.mark.parametrize("made", [True, False])
+def test_a_folder_that_this_user_may_not_write_is_an_error_that_names_it(tmp_path, made):
+    for part in (tmp_path, *tmp_path.parents):
+        if part.stat().st_mode & 0o005 != 0o005 and part.stat().st_uid == os.geteuid():
+            part.chmod(part.stat().st_mode | 0o055)  # pytest makes its folders for one user alone.
+    folder = tmp_path / "shards"
+    if made:
+        folder.mkdir(mode=0o755)
+    command = [sys.executable, "-c", _AS_NOBODY, str(folder), str(tmp_path / "first")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith("PermissionError")
+    assert f"cache_dir='{folder}' cannot be written" in done.stdout
+    assert not list(tmp_path.rglob("*.partial"))

@@ -219,7 +219,8 @@ def test_an_error_tells_that_finished_shards_are_kept(tmp_path):
     error = failed_pack(tmp_path)
 
     assert error.__notes__ == [
-        "1 of 2 shards are finished and kept: run it again with the same input and options to go on."
+        'on_error="skip" (--on-error skip) leaves such items out and lists them.',
+        "1 of 2 shards are finished and kept: run it again with the same input and options to go on.",
     ]
     with pytest.raises(DatasetError, match="is not whole yet"):
         open_dataset(tmp_path)

@@ -22,7 +22,12 @@ _SECONDS = 5.0
     help=f"Stop after this time. Default: {_SECONDS:g}, or none with --steps.",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Threads that read and parse. Default: one a core.")
-@click.option("--resize", help="Decode pictures and make them HEIGHTxWIDTH, or the shorter side this long.")
+@click.option(
+    "--resize",
+    type=picture_size_or_side,
+    metavar="HxW|SIDE",
+    help="Decode pictures and make them this size; SIDE is the shorter one's.",
+)
 @click.option("--raw", is_flag=True, help="Feed the records' bytes, unparsed.")
 @click.option("--trace", type=click.Path(dir_okay=False), help="Write who did what when; ui.perfetto.dev opens it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -35,7 +40,7 @@ def command(
     steps: int | None,
     seconds: float | None,
     threads: int | None,
-    resize: str | None,
+    resize: tuple[int, int] | int | None,
     raw: bool,
     trace: str | None,
     as_json: bool,
@@ -50,8 +55,7 @@ def command(
     """
     from wellfed.feed import open_to_profile, profile  # noqa: PLC0415 -- it takes a while, and --help needs none.
 
-    size = None if resize is None else picture_size_or_side(resize)
-    dataset = open_to_profile(path, split, parse=not raw, resize=size)
+    dataset = open_to_profile(path, split, parse=not raw, resize=resize)
     if shuffle:
         dataset = dataset.shuffle(seed=0)
     dataset = dataset.batch(batch_size).with_options(threads=threads)

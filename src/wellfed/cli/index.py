@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import click
 
 from wellfed import summary
@@ -17,11 +19,15 @@ def command(paths: tuple[str, ...], check: bool, as_json: bool) -> None:
     """Write the index of each file of PATHS, so that its records are addressable at once.
 
     A path is a data set's folder, a TFRecord file, or a pattern of files. Indexes are written into .wellfed beside the
-    files. An index that fits its file is kept.
+    files, or where that cannot be, into the user's cache folder. An index that fits its file is kept.
 
     \b
     Example: wellfed index 'train-*.tfrecord'
     """
     for path in paths:
         for file in summary.files_of(path):
-            render.indexed(file, RecordIndex.for_file(file, check=check), as_json=as_json)
+            index = RecordIndex.for_file(file, check=check)
+            if RecordIndex.find(file) is None:
+                due = "its index can be written neither beside it nor into the user's cache folder (XDG_CACHE_HOME)"
+                raise OSError(errno.EACCES, due, file)
+            render.indexed(file, index, as_json=as_json)

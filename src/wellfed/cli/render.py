@@ -29,7 +29,7 @@ _WIDTH = 132  # Of a table in a file or a pipe.
 def json_line(value: Any) -> None:
     """Prints a dataclass or a mapping as one line of JSON; keys are the fields' names."""
     plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    click.echo(json.dumps(plain, default=_plain))
+    _say(json.dumps(plain, default=_plain))
 
 
 def packed(report: PackReport, *, as_json: bool, holds_pictures: bool) -> None:
@@ -37,13 +37,13 @@ def packed(report: PackReport, *, as_json: bool, holds_pictures: bool) -> None:
     if as_json:
         json_line(asdict(report) | {"ratio": round(report.ratio, 4)})
     else:
-        click.echo(f"{report.folder}  {report.name} {report.version}")
+        _say(f"{report.folder}  {report.name} {report.version}")
         _table(
             (split, f"{count:,} records in {_shards(report.shards[split])}") for split, count in report.records.items()
         )
         ratio = f"{report.ratio:.2f} bytes out for each byte in"
         again = f", {_shards(report.resumed_shards)} of an earlier run" if report.resumed_shards else ""
-        click.echo(f"{size(report.bytes_in)} in, {size(report.bytes_out)} out: {ratio}; {report.seconds:.1f} s{again}")
+        _say(f"{size(report.bytes_in)} in, {size(report.bytes_out)} out: {ratio}; {report.seconds:.1f} s{again}")
         skipped(report.skipped)
     grown = report.bytes_out - report.bytes_in
     if report.ratio > 1.1 and grown > _USUAL_OVERHEAD_BYTES * sum(report.records.values()):
@@ -57,7 +57,7 @@ def remade(shard: Shard, *, as_json: bool) -> None:
     if as_json:
         json_line(shard)
     else:
-        click.echo(f"{shard.file}  {shard.records:,} records, written again")
+        _say(f"{shard.file}  {shard.records:,} records, written again")
 
 
 def exported(report: ExportReport, *, as_json: bool) -> None:
@@ -65,7 +65,7 @@ def exported(report: ExportReport, *, as_json: bool) -> None:
     if as_json:
         json_line(report)
         return
-    click.echo(f"{report.folder}  {report.files:,} files, {size(report.bytes)}")
+    _say(f"{report.folder}  {report.files:,} files, {size(report.bytes)}")
     _table((split, f"{count:,} records") for split, count in report.records.items())
 
 
@@ -83,16 +83,14 @@ def plan(found: PackPlan, *, as_json: bool) -> None:
             }
         )
         return
-    click.echo(f"{found.folder}  {found.name} {found.version}  (nothing is written)")
+    _say(f"{found.folder}  {found.name} {found.version}  (nothing is written)")
     for name, split in found.splits.items():
         first = split.shards[0] + (f" ... {split.shards[-1]}" if len(split.shards) > 1 else "")
-        click.echo(
-            f"  {name}  {split.items:,} items, about {size(split.bytes)}, in {_shards(len(split.shards))}: {first}"
-        )
+        _say(f"  {name}  {split.items:,} items, about {size(split.bytes)}, in {_shards(len(split.shards))}: {first}")
         if split.classes:
             shown = [f"{label} {count:,}" for label, count in list(split.classes.items())[:_SHOWN_SKIPPED]]
             more = len(split.classes) - len(shown)
-            click.echo(f"    {one_line(', '.join(shown))}" + (f", {more} more classes" if more else ""))
+            _say(f"    {', '.join(shown)}" + (f", {more} more classes" if more else ""))
     features(found.schema.to_json())
     skipped(found.skipped)
 
@@ -103,15 +101,16 @@ def head(found: summary.Head, *, as_json: bool) -> None:
         for record in found.records:
             values = {view.name: view.facts for view in record.features}
             where = {"file": record.file, "record": record.record, "bytes": record.bytes}
-            json_line({"split": found.split, **where, "features": values})
+            payload = {"payload": record.payload.facts} if record.payload else {}
+            json_line({"split": found.split, **where, "features": values, **payload})
         return
     if found.folder:
-        click.echo(f"{found.folder}  {found.name} {found.version}  {found.split}: {found.total:,} records")
+        _say(f"{found.folder}  {found.name} {found.version}  {found.split}: {found.total:,} records")
     for record in found.records:
-        click.echo(f"{record.file}  record {record.record}, {record.bytes:,} bytes")
-        _table((view.name, view.text) for view in record.features)
+        _say(f"{record.file}  record {record.record}, {record.bytes:,} bytes")
+        _table((view.name or "''", view.text) for view in (*record.features, *filter(None, [record.payload])))
     if not found.records:
-        click.echo("no records")
+        _say("no records")
 
 
 def schema(report: summary.SchemaReport, *, as_json: bool) -> None:
@@ -122,20 +121,27 @@ def schema(report: summary.SchemaReport, *, as_json: bool) -> None:
         return
     if report.folder:
         splits = ", ".join(f"{name} {records:,}" for name, records in report.splits.items())
-        click.echo(f"{report.folder}  {report.name} {report.version}  records: {splits}")
+        _say(f"{report.folder}  {report.name} {report.version}  records: {splits}")
     if report.scanned or not report.folder:
-        click.echo(f"{report.scanned:,} records read")
-    _table((each.name, _feature_line(each)) for each in report.features)
+        _say(f"{report.scanned:,} record{'' if report.scanned == 1 else 's'} read")
+    _table((each.name or "''", _feature_line(each)) for each in report.features)
+    if report.scanned and not report.features:
+        _say("no features: are these Examples? `wellfed head` shows the records' bytes")
 
 
 def _feature_line(each: summary.FeatureReport) -> str:
     parts = [feature(each.type)] if each.type else []
     if each.facts is not None:
         looks = ", ".join(f"{count:,} {look}" for look, count in each.facts.looks.items())
-        ranges = [f"{low} to {high}" for low, high in filter(None, (each.facts.ints, each.facts.floats))]
-        sizes = [f"{each.facts.sizes[0]:,} to {each.facts.sizes[1]:,} bytes"] if each.facts.sizes else []
+        ranges = [_range(*found) for found in filter(None, (each.facts.ints, each.facts.floats))]
+        ranges += [f"{each.facts.nonfinite:,} infinite or NaN"] if each.facts.nonfinite else []
+        sizes = [f"{_range(*each.facts.sizes, ',')} bytes"] if each.facts.sizes else []
         parts += [each.reason, *ranges, *([looks] if looks else []), *sizes]
     return "; ".join(parts)
+
+
+def _range(low: float, high: float, form: str = "") -> str:
+    return f"{low:{form}}" if low == high else f"{low:{form}} to {high:{form}}"
 
 
 def verified_dataset(report: summary.DatasetReport, *, as_json: bool) -> None:
@@ -144,16 +150,16 @@ def verified_dataset(report: summary.DatasetReport, *, as_json: bool) -> None:
         for shard in report.shards:
             json_line(asdict(shard) | {"ok": shard.ok})
         return
-    click.echo(f"{report.folder}  {report.name} {report.version}")
+    _say(f"{report.folder}  {report.name} {report.version}")
     for shard in report.shards:
         if shard.file is not None:
             _file_lines(shard.file, shard.problems)
         else:
-            click.echo(f"{shard.path}  {'; '.join(shard.problems)}")
+            _say(f"{shard.path}  {'; '.join(shard.problems)}")
     bad = sum(not shard.ok for shard in report.shards)
     records = sum(shard.file.records for shard in report.shards if shard.file)
     verdict = f"{bad} of {_shards(len(report.shards))} damaged" if bad else f"{_shards(len(report.shards))}, all intact"
-    click.echo(f"{records:,} records in {verdict}")
+    _say(f"{records:,} records in {verdict}")
 
 
 def verified_file(report: summary.FileReport, *, as_json: bool) -> None:
@@ -167,9 +173,9 @@ def verified_file(report: summary.FileReport, *, as_json: bool) -> None:
 def _file_lines(report: summary.FileReport, problems: Sequence[str]) -> None:
     regions = len(report.damage)
     damage = f"  {regions} damaged region" + ("" if regions == 1 else "s") if regions else ""
-    click.echo("  ".join([f"{report.path}  {report.records:,} records{damage}", *problems]))
+    _say("  ".join([f"{report.path}  {report.records:,} records{damage}", *problems]))
     for region in report.damage:
-        click.echo(f"  record {region.record_index}  bytes [{region.start}..{region.end})  {region.reason}")
+        _say(f"  record {region.record_index}  bytes [{region.start}..{region.end})  {region.reason}")
 
 
 def indexed(path: str, index: RecordIndex, *, as_json: bool) -> None:
@@ -177,21 +183,22 @@ def indexed(path: str, index: RecordIndex, *, as_json: bool) -> None:
     if as_json:
         json_line({"path": path, "records": len(index), "compression": index.compression, "checked": index.checked})
     else:
-        click.echo(f"{path}  {len(index):,} records")
+        _say(f"{path}  {len(index):,} records")
 
 
 def profiled(found: Profile, *, as_json: bool) -> None:
     """Prints where the time of a feed went, and one sentence of what that means."""
     if as_json:
-        click.echo(found.to_json())
+        _say(found.to_json())
         return
     from rich.console import Console  # noqa: PLC0415 -- only this answer is a table of rich's.
 
     text = io.StringIO()
-    console = Console(file=text, width=None if sys.stdout.isatty() else _WIDTH)
-    console.print(found.table())
+    console, table = Console(file=text), found.table()
+    least = console.measure(table).minimum  # What a terminal breaks is still there; what rich cuts off is not.
+    console.print(table, width=max(console.width if sys.stdout.isatty() else _WIDTH, least))
     click.echo(text.getvalue(), nl=False)
-    click.echo(str(found))
+    _say(str(found))
 
 
 def features(schema: Mapping[str, Any]) -> None:
@@ -219,11 +226,11 @@ def skipped(items: Iterable[SkippedItem]) -> None:
     every = list(items)
     if not every:
         return
-    click.echo(f"skipped {len(every):,}:")
+    _say(f"skipped {len(every):,}:")
     for item in every[:_SHOWN_SKIPPED]:
-        click.echo(f"  {one_line(item.item)}: {one_line(item.reason)}")
+        _say(f"  {item.item}: {item.reason}")
     if len(every) > _SHOWN_SKIPPED:
-        click.echo(f"  and {len(every) - _SHOWN_SKIPPED:,} more; --json lists all")
+        _say(f"  and {len(every) - _SHOWN_SKIPPED:,} more; --json lists all")
 
 
 def size(count: float) -> str:
@@ -238,15 +245,19 @@ def size(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
+def _say(line: str) -> None:
+    click.echo(one_line(line))
+
+
 def _shards(count: int) -> str:
     return f"{count:,} shard" + ("" if count == 1 else "s")
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> None:
-    every = [(one_line(name), one_line(text)) for name, text in rows]
+    every = [(one_line(name), text) for name, text in rows]
     width = max((len(name) for name, _ in every), default=0)
     for name, text in every:
-        click.echo(f"  {name:<{width}}  {text}")
+        _say(f"  {name:<{width}}  {text}")
 
 
 def _plain(value: Any) -> Any:

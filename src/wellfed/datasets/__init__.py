@@ -3,6 +3,7 @@
 from wellfed.datasets.dataset import DatasetFolder, SplitFiles, is_dataset, open_dataset
 from wellfed.datasets.feature_types import ByteString, ClassLabel, FeatureType, Image, Scalar, Text
 from wellfed.datasets.manifest import Manifest, Shard, SkippedItem
+from wellfed.datasets.scan import scan_files
 from wellfed.datasets.schema import Schema
 from wellfed.datasets.tensors import Sequence, Tensor
 
@@ -23,4 +24,5 @@ __all__ = [
     "Text",
     "is_dataset",
     "open_dataset",
+    "scan_files",
 ]

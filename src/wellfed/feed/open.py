@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import errno
-import itertools
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from wellfed.columns import Bytes, Ragged, Sparse
-from wellfed.datasets import is_dataset, open_dataset
+from wellfed.datasets import is_dataset, open_dataset, scan_files
 from wellfed.errors import DatasetError, PlanError
-from wellfed.example import infer_spec, scan_features
+from wellfed.example import infer_spec
 from wellfed.feed import plan
 from wellfed.feed.dataset import Dataset
 from wellfed.feed.readers import Readers
 from wellfed.feed.transforms import DecodeSchema, ParseSchema, picture_decoders
 from wellfed.feed.tree import Tree, leaves, map_tree
-from wellfed.io import TFRecordReader, expand_patterns
+from wellfed.io import expand_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -211,19 +210,33 @@ def open(  # noqa: A001 -- wf.open, as gzip.open and PIL.Image.open.
 
 
 def infer_features(
-    files: Sequence[str], compression_type: str | None = None, remote: RemoteOptions | None = None
+    files: Sequence[str],
+    compression_type: str | None = None,
+    remote: RemoteOptions | None = None,
+    *,
+    required: bool = True,
 ) -> tuple[dict[str, FeatureSpec], list[str]]:
     """What the first 1,000 records of some files hold.
+
+    Args:
+      files: Paths or URLs.
+      compression_type: Of the files; None has it told from the content.
+      remote: How URLs are read; None for the usual way.
+      required: Whether records without any feature are an error.
 
     Returns:
       The features that read them, and which of them are encoded pictures.
 
     Raises:
       MalformedExampleError: A record is no Example.
+      DatasetError: There is no feature, and one is `required`.
     """
-    records = (record for file in files for record in TFRecordReader(file, compression_type, remote=remote))
-    scan = scan_features(itertools.islice(records, _SCANNED))
+    scan = scan_files(files, compression_type, limit=_SCANNED, remote=remote)
     features = dict(infer_spec(scan).features)
+    if not features and required:
+        seen = f"none of the first {scan.records:,} records" if scan.records else "no record, so none"
+        reason = f"features cannot be inferred: {seen} holds a feature whose kind is known"
+        raise DatasetError(f"{reason}; without features= a feed gives the records' bytes", ", ".join(files[:3]))
     return features, [name for name in features if _PICTURES & set(scan.features[name].looks)]
 
 

@@ -206,7 +206,7 @@ def open_to_profile(
         columns = (_picture_column(step) for step in plan.walk(dataset._node))
         pictures = [column for column in columns if column is not None]
     else:
-        features, pictures = infer_features(node.files)
+        features, pictures = infer_features(node.files, required=False)
         dataset = open_dataset(list(node.files), features=features or None)
     if resize is not None:
         for column in pictures:

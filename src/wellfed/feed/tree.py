@@ -199,10 +199,12 @@ def dense(tree: Tree) -> Tree:
             _check_objects(path or "the element", column)
             found = sorted({_shown(row) for row in column})
             if len(found) > 1:
+                shown = ", ".join(found[:4]) + (", ..." if len(found) > 4 else "")
                 raise PlanError(
                     "batch",
-                    f"rows of {path or 'the element'} differ, so they are no array: {', '.join(found[:4])}"
-                    f"{', ...' if len(found) > 4 else ''}. Make them alike with map(), such as wf.image.Resize",
+                    f"rows of {path or 'the element'} differ, so they are no array: {shown}. Make them alike with "
+                    "map(): wf.image.Resize, or where channels differ, wf.image.Decode(channels=3) of pictures that "
+                    "wf.open(..., decode=False) left encoded",
                 )
     return map_tree(_stacked, tree)
 

@@ -215,7 +215,7 @@ def _ordered(pixels: npt.NDArray[Any], options: DecodeOptions) -> npt.NDArray[An
 def _check_pixels(height: int, width: int, frames: int, options: DecodeOptions) -> None:
     if height * width * frames > options.max_pixels:
         what = f"{width} x {height} pixels" + (f" in {frames} frames" if frames > 1 else "")
-        raise ImageError(f"the picture has {what}, more than max_pixels={options.max_pixels}")
+        raise ImageError(f"the picture has {what}, more than max_pixels={options.max_pixels}; give more if it is meant")
 
 
 def _orientation(found: int, options: DecodeOptions) -> int:

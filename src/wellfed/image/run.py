@@ -265,7 +265,7 @@ def _run_native(work: PicturePass, pictures: Array, places: npt.NDArray[np.int64
 def _check_pixels(work: PicturePass, pictures: Array, ndim: int) -> None:
     found = f"found {pictures.dtype} of shape {pictures.shape}"
     if work.decode is not None:
-        raise ImageError(f"Decode needs encoded pictures, {found}")
+        raise ImageError(f"Decode needs encoded pictures, {found}; wf.open(..., decode=False) leaves them encoded")
     if (
         pictures.ndim != ndim
         or pixels.name_of(pictures.dtype) not in pixels.SOURCES

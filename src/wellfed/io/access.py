@@ -216,7 +216,7 @@ def fingerprint(files: Iterable[PathLike], access: Access | None = None) -> str:
     """
     access = access or Access()
     stamps = "\n".join(f"{PurePath(path).name} {access.stamp(path)}" for path in files)
-    return hashlib.sha256(stamps.encode()).hexdigest()[:16]
+    return hashlib.sha256(stamps.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def file_versions(files: Sequence[PathLike], access: Access | None = None) -> list[str]:

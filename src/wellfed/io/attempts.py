@@ -113,7 +113,7 @@ def named(error: Exception, path: str, start: int, end: int, attempts: int) -> E
         return RemoteError(said, path, start, end, attempts)
     if status in _FORBIDDEN_STATUS or (status is None and isinstance(error, PermissionError)):
         return PermissionError(f"{path}: access denied ({said}). Check the credentials and the rights of the bucket")
-    if status in _MISSING_STATUS or (status is None and isinstance(error, FileNotFoundError)):
+    if status in _MISSING_STATUS or (status is None and _is_missing(error)):
         return FileNotFoundError(f"{path}: there is no such file or bucket ({said})")
     if isinstance(error, IsADirectoryError):
         return error
@@ -149,6 +149,12 @@ def _status(error: BaseException) -> int | None:
             if isinstance(status, int) and 400 <= status < 600:
                 return status
     return None
+
+
+def _is_missing(error: BaseException) -> bool:
+    """Whether a file is not there; fsspec says so too of a server whose certificate is refused."""
+    caused_by = [one for one in _chain(error) if isinstance(one, OSError)]
+    return bool(caused_by) and all(isinstance(one, FileNotFoundError) for one in caused_by)
 
 
 def _passes_by_itself(error: BaseException) -> bool:

@@ -106,7 +106,7 @@ class Blocks:
         self._lock, self._process = threading.Lock(), os.getpid()
         self._held: OrderedDict[tuple[str, int], Future[Content]] = OrderedDict()
         self._used: dict[tuple[str, int], int] = {}  # Bytes of each that somebody has taken.
-        self._passes: dict[str, tuple[int, int]] = {}  # Of each file: the last block, and the last one asked for.
+        self._asked: dict[str, set[int]] = {}  # Of each file: the blocks that were asked for in this pass.
         self._ahead, self._fastest = 1, float("inf")
 
     @property
@@ -132,9 +132,9 @@ class Blocks:
             return file.read(*self._range(file, number))
         key = (file.path, number)
         with self._lock:
-            self._want(file, number)
-            for following in self._following(file, number):
-                self._want(file, following)
+            following = self._following(file, number)
+            for each in (number, *following):
+                self._want(file, each)
             future = self._held[key]
             self._use(key, used, min(self.block_bytes, file.size - number * self.block_bytes))
             self._drop()
@@ -155,7 +155,8 @@ class Blocks:
         if file.at_hand() or not file.size:
             return
         with self._lock:
-            self._passes[file.path] = (-1, 0)
+            if not any(path == file.path for path, _ in self._held):  # Else threads are still at the pass before.
+                self._asked.pop(file.path, None)
             self._want(file, 0)
 
     def close(self) -> None:
@@ -168,20 +169,27 @@ class Blocks:
     def _forget(self) -> None:
         self._held.clear()
         self._used.clear()
-        self._passes.clear()
+        self._asked.clear()
 
-    def _following(self, file: RemoteFile, number: int) -> range:
-        """The blocks to ask for beside one: those ahead that nobody has asked for yet in this pass."""
-        last, reach = self._passes.get(file.path, (-1, -1))
-        ahead = min(self._ahead, self._options.ranges_ahead - 1)
-        if not last - _APART <= number <= reach + 1:  # Another pass.
-            last, reach, ahead = number, number, 0
-        stop = min(number + 1 + ahead, -(-file.size // self.block_bytes))
-        self._passes[file.path] = max(last, number), max(reach, stop - 1)
-        return range(max(number, reach) + 1, stop)
+    def _following(self, file: RemoteFile, number: int) -> list[int]:
+        """The blocks to ask for beside one: those ahead of it that nobody has asked for in this pass.
+
+        Threads that share a pass may be many blocks apart, each with its own blocks ahead. One that was asked for and
+        is not held was used up by another thread; whoever asks for such a block begins another pass.
+        """
+        asked = self._asked.setdefault(file.path, set())
+        if number in asked and (file.path, number) not in self._held:
+            asked.clear()
+        if not asked:
+            return []
+        unclaimed = sum(key[0] == file.path and key not in self._used for key in self._held)
+        room = max(1, self._options.ranges_ahead - unclaimed)
+        stop = min(number + 1 + min(self._ahead, self._options.ranges_ahead - 1), -(-file.size // self.block_bytes))
+        return [following for following in range(number + 1, stop) if following not in asked][:room]
 
     def _want(self, file: RemoteFile, number: int) -> None:
         key = (file.path, number)
+        self._asked.setdefault(file.path, set()).add(number)
         if key in self._held:
             self._held.move_to_end(key)
             return

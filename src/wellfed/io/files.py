@@ -109,7 +109,7 @@ def check_regular(path: PathLike) -> None:
     """
     mode = Path(local_path(path)).stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # Opening a folder says what it is.
-        raise OSError(f"{os.fspath(path)} is a pipe or device; records are read from files")
+        raise OSError(f"{os.fspath(path)} is a pipe or device; records are read from files, so write it to one first")
 
 
 class MappedFile:

@@ -14,6 +14,7 @@ set larger than the budget keeps what it has, where an LRU alone would fetch eve
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -56,9 +57,13 @@ class ShardCache:
         self._make_folder()
 
     def _make_folder(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(self._folder, os.W_OK):
-            raise PermissionError(f"cache_dir={str(self._folder)!r} cannot be written")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(self._folder, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            reason = f"cache_dir={str(self._folder)!r} cannot be written: {error.strerror}"
+            raise type(error)(error.errno, f"{reason}. Give a folder that this user may write, or none") from error
 
     def find(self, file: RemoteFile) -> CachedShard | None:
         """The copy of a remote shard, if it is there."""

@@ -151,7 +151,7 @@ def places(path: PathLike) -> list[str]:
         shard = Path(local_path(path)).absolute()
         beside, whole = str(shard.parent / ".wellfed" / f"{shard.name}.index"), str(shard.resolve())
         file = shard.name
-    key = hashlib.blake2b(whole.encode(), digest_size=8).hexdigest()
+    key = hashlib.blake2b(whole.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
     return [beside, str(_cache_folder() / f"{key}-{file}.index")]
 
 

@@ -152,6 +152,7 @@ class EncodedItems:
         key = self._key(row)
         if self._task.on_error == "raise":
             named = _named(error, key)
+            named.add_note('on_error="skip" (--on-error skip) leaves such items out and lists them.')
             raise named from (None if named is error else error)  # An error that is its own cause ties Dask in a knot.
         self.skipped.append(SkippedItem(key, _reason(error), self._task.split))
         if self._task.on_error == "quarantine":

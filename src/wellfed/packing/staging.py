@@ -165,7 +165,7 @@ def lock_path(folder: Folder) -> Path:
     if isinstance(folder, LocalFolder):
         return Path(folder.full(f"{STAGING}/lock"))
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    key = hashlib.blake2b(folder.path.encode(), digest_size=8).hexdigest()
+    key = hashlib.blake2b(folder.path.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
     return cache / "wellfed" / "pack" / key / "lock"
 
 

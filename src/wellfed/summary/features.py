@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from wellfed.example import FeatureFacts, infer_spec, scan_features
-from wellfed.io import TFRecordReader
+from wellfed.datasets import scan_files
+from wellfed.example import FeatureFacts, infer_spec
 from wellfed.summary.target import Target, find_target, is_folder
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def describe(path: PathLike, *, scan: bool | None = None, limit: int | None = No
     Raises:
       DatasetError: The folder holds no data set.
       RecordError: A record is damaged.
-      MalformedExampleError: A record is no Example.
+      MalformedExampleError: A record is no Example; it is named by its file and number.
     """
     if not is_folder(path):
         return _of_files(find_target(path, None), limit)
@@ -95,8 +94,7 @@ def describe(path: PathLike, *, scan: bool | None = None, limit: int | None = No
 
 
 def _of_files(target: Target, limit: int | None) -> SchemaReport:
-    records = chain.from_iterable(TFRecordReader(file) for file in target.files)
-    found = scan_features(islice(records, limit))
+    found = scan_files(target.files, limit=limit)
     reasons = infer_spec(found).reasons
     reports = [FeatureReport(name, None, facts, reasons[name]) for name, facts in found.features.items()]
     reports += [

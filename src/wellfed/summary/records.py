@@ -10,7 +10,7 @@ import numpy as np
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ClassLabel, FeatureType, Image, Schema, Sequence
-from wellfed.errors import ImageError
+from wellfed.errors import ImageError, MalformedExampleError
 from wellfed.example import decode_sequence_example
 from wellfed.image import image_info, sniff_format
 from wellfed.io import TFRecordReader
@@ -52,12 +52,14 @@ class RecordView:
       record: Its number there, from 0.
       bytes: The size of its payload. [bytes]
       features: What it holds, in the schema's order or by name.
+      payload: What its bytes look like, where they are no Example, or one without features; else None.
     """
 
     file: str
     record: int
     bytes: int
     features: tuple[FeatureView, ...]
+    payload: FeatureView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,13 @@ def head(path: PathLike, *, count: int = 5, split: str | None = None) -> Head:
       split: Of a data set; None for its first.
 
     Returns:
-      What the records hold. With a data set's schema its types are shown; otherwise what the bytes look like.
+      What the records hold. With a data set's schema its types are shown; otherwise what the bytes look like, also of
+      records that are no Examples.
 
     Raises:
       DatasetError: The folder holds no data set, or not this split.
       RecordError: A record is damaged.
-      ExampleError: A record does not fit the schema, or is no Example.
+      ExampleError: A record does not fit the data set's schema.
     """
     target = find_target(path, split)
     dataset = target.dataset
@@ -114,17 +117,20 @@ def view_record(file: str, record: int, payload: bytes, schema: Schema | None) -
     Args:
       file: The file it is in.
       record: Its number there.
-      payload: A serialized Example.
+      payload: A serialized Example; without a schema, any bytes.
       schema: Its types; None to go by the bytes.
     """
     if schema is None:
-        # An Example is a SequenceExample without feature lists.
-        context, lists = decode_sequence_example(payload)
+        try:  # An Example is a SequenceExample without feature lists.
+            context, lists = decode_sequence_example(payload)
+        except MalformedExampleError:
+            return RecordView(file, record, len(payload), (), _view("no Example", None, payload))
         features = tuple(_view(name, *_guess(values)) for name, values in sorted(context.items()))
         features += tuple(_view(name, None, [_guess(step)[1] for step in lists[name]]) for name in sorted(lists))
     else:
         features = tuple(_view(name, kind, _decoded(name, schema, payload)) for name, kind in schema.items())
-    return RecordView(file, record, len(payload), features)
+    nothing = None if features else _view("no features", None, payload)
+    return RecordView(file, record, len(payload), features, nothing)
 
 
 def _records(files: list[str]) -> Iterator[tuple[str, int, bytes]]:
@@ -212,5 +218,5 @@ def _of_numbers(values: np.ndarray[Any, Any]) -> tuple[str, dict[str, Any]]:
     first = values.reshape(-1)[:_FIRST_VALUES]
     more = ", ..." if values.size > _FIRST_VALUES else ""
     shape = "x".join(str(size) for size in values.shape)
-    text = f"{values.dtype} {shape}: {', '.join(str(value) for value in first)}{more}"
+    text = f"{values.dtype} {shape}" + (f": {', '.join(str(value) for value in first)}{more}" if values.size else "")
     return text, {"shape": list(values.shape), "dtype": values.dtype.name, "first": first.tolist()}
