@@ -274,7 +274,9 @@ bool FeatureReader::PackedInts(std::span<const uint8_t> chunk) {
   while ((place == nullptr || rest.at() - chunk.data() < 8) && rest.ReadVarint(&value)) {
     if (place != nullptr) StoreValue(value, place + 8 * decoded++);
   }
-  if (place != nullptr) DecodeVarints(&rest, place + 8 * decoded, count - decoded);
+  if (place != nullptr && rest.at() - chunk.data() >= 8) {
+    DecodeVarints(&rest, place + 8 * decoded, count - decoded);
+  }
   return rest.done() || Fail(rest);
 }
 

@@ -162,6 +162,28 @@ TEST(APackedIntOfMoreThanTenBytesIsMalformedAtItsFirst) {
   }
 }
 
+// A Feature by itself, in memory that begins and ends where it does: a sanitizer sees a read before or
+// beyond.
+TEST(AFeatureByItselfIsReadWithoutAByteMore) {
+  for (size_t size = 0; size < 24; ++size) {
+    for (const uint8_t last : {0x00, 0x80}) {
+      Bytes chunk(size, 0x80);
+      for (size_t i = 0; i < size; i += 3) chunk[i] = 7;
+      if (!chunk.empty()) chunk.back() = last;
+      for (const Bytes& inside : {chunk, Bytes(size, 0x80)}) {
+        const Bytes feature = Feature(Kind::kInt64, Field(1, inside));
+        const auto copy = std::make_unique<uint8_t[]>(feature.size());
+        std::copy(feature.begin(), feature.end(), copy.get());
+        const std::span<const uint8_t> piece(copy.get(), feature.size());
+        Column column;
+        const uint8_t* fault;
+        ReadAnyKind({&piece, 1}, &column, &fault);
+        EXPECT_EQ(fault == nullptr, inside.empty() || inside.back() < 0x80) << size;
+      }
+    }
+  }
+}
+
 TEST(PackedAndLooseFloatsGiveTheSame) {
   const Reals values = {0, -1.5f, 3e38f};
   Table table({Spec("x", Kind::kFloat, Layout::kFixed, 3)});
