@@ -166,7 +166,7 @@ TEST(APackedIntOfMoreThanTenBytesIsMalformedAtItsFirst) {
 // beyond.
 TEST(AFeatureByItselfIsReadWithoutAByteMore) {
   for (size_t size = 0; size < 24; ++size) {
-    for (const uint8_t last : {0x00, 0x80}) {
+    for (const uint8_t last : {uint8_t{0}, uint8_t{0x80}}) {
       Bytes chunk(size, 0x80);
       for (size_t i = 0; i < size; i += 3) chunk[i] = 7;
       if (!chunk.empty()) chunk.back() = last;
