@@ -15,6 +15,7 @@ from record_files import frames
 
 from wellfed.errors import CorruptRecordError, FileChangedError, RemoteError
 from wellfed.io import Records, RemoteOptions, TFRecordReader
+from wellfed.io.access import Access
 from wellfed.io.locks import is_unused
 
 PAYLOADS = [b"%d" % i * (i % 90) for i in range(300)]
@@ -230,6 +231,43 @@ def test_a_shard_larger_than_the_budget_is_never_fetched_whole(counted, folder):
 
     assert use(url, with_budget(folder, 0.9)).remote_stats.cache_refusals == 1
     assert entries(folder) == []
+
+
+# --- Removed by others -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [use, lambda url, options: list(TFRecordReader(url, remote=options))])
+def test_a_copy_that_goes_between_being_found_and_being_opened_is_fetched_again(
+    counted, options, folder, monkeypatch, read
+):
+    url = counted.put("x", CONTENT)
+    found, goes = Access.copy_of, iter([True])
+
+    def find(access, url):
+        copy = found(access, url)
+        if next(goes, False):
+            folder.rename(folder.with_name("gone"))
+        return copy
+
+    monkeypatch.setattr(Access, "copy_of", find)
+    read(url, options)
+    assert len(entries(folder)) == 2
+
+
+def test_a_folder_that_goes_while_a_shard_is_fetched_is_made_again(counted, options, folder):
+    url, goes = counted.put("x", CONTENT), iter([True])
+    counted.gate = lambda start, end: next(goes, False) and folder.rename(folder.with_name("gone"))
+
+    stats = use(url, options).remote_stats
+    assert (stats.cache_fetches, stats.cache_refusals) == (2, 0)
+    assert len(entries(folder)) == 2
+
+
+def test_a_folder_that_goes_each_time_a_shard_is_fetched_is_done_without(counted, options, folder):
+    url, names = counted.put("x", CONTENT), iter(range(99))
+    counted.gate = lambda start, end: folder.exists() and folder.rename(folder.with_name(f"gone-{next(names)}"))
+
+    assert use(url, options).remote_stats.cache_refusals == 1
 
 
 # --- Nothing half-written --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wellfed.io.attempts import Attempts
 from wellfed.io.blocks import Blocks, Requests
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from wellfed.io.files import ByteSource, PathLike
     from wellfed.io.shard_cache import CachedShard
 
+Used = TypeVar("Used")
+
 _SMALL_BYTES = 1 << 20  # A remote file of no more is read by one request instead of four.
+_TRIES = 3  # A copy may be removed by others between being found and being opened.
 
 
 class Access:
@@ -113,6 +116,25 @@ class Access:
                 copy = self._copies[url] = self._cache.get(file, self.requests)
             return copy
 
+    def through_copy(self, url: str, use: Callable[[str], Used]) -> Used | None:
+        """What `use` makes of the path of a remote shard's copy on disk; None as for `copy_of`.
+
+        Where somebody removes the copy before `use` has opened it, `use` is called again with a new one.
+
+        Raises:
+          OSError: As `copy_of`.
+        """
+        for _ in range(_TRIES):
+            copy = self.copy_of(url)
+            if copy is None:
+                break
+            try:
+                return use(copy.place)
+            except FileNotFoundError:
+                if not copy.is_gone():
+                    raise
+        return None
+
     def claim(self, url: str) -> None:
         """Holds a shard's copy if there is one.
 
@@ -150,8 +172,7 @@ class Access:
         if not is_url(path):
             return LocalFile(path)
         url = os.fspath(path)
-        copy = self.copy_of(url)
-        return LocalFile(copy.place) if copy is not None else self.remote(url)
+        return self.through_copy(url, LocalFile) or self.remote(url)
 
     def stamp(self, path: PathLike) -> Stamp:
         """What tells a file's content from another; read once for a remote file.

@@ -79,24 +79,23 @@ class ShardCache:
           FileChangedError: The shard changed while it was fetched.
           OSError: It cannot be read, or the folder cannot be written.
         """
-        self._make_folder()  # Somebody may have removed it.
         entry, fetched = _Entry(self._folder, file), False
         for _ in range(_TRIES):
+            self._make_folder()  # Somebody may have removed it.
             found = self._open(entry)
             if found is not None:
                 self._counts.add(cache_hits=0 if fetched else 1)
                 return found
             try:
                 partial = self._reserve(entry, file.size)
-            except _PublishedError:
+            except (_PublishedError, FileNotFoundError):
                 continue
             if partial is None:
                 break
             with partial:
                 take_lock(partial.fileno(), shared=False, wait=True)  # Another process may be fetching the same shard.
                 if self._is_ours(entry, partial):
-                    self._fetch(entry, file, partial, requests)
-                    fetched = True
+                    fetched = self._fetch(entry, file, partial, requests)
         self._counts.add(cache_refusals=1)
         return None
 
@@ -121,6 +120,7 @@ class ShardCache:
 
         Raises:
           _PublishedError: Another process has published the shard meanwhile.
+          FileNotFoundError: Somebody removed the folder meanwhile.
         """
         with locked(self._folder / "lock"):
             if entry.shard.exists() and entry.facts.exists():
@@ -142,11 +142,11 @@ class ShardCache:
 
     def _is_ours(self, entry: _Entry, partial: FileIO) -> bool:
         """Whether an open file is the one to be filled: whoever held its lock before may have filled or removed it."""
-        with locked(self._folder / "lock"):
-            try:
-                return os.path.samestat(os.fstat(partial.fileno()), entry.partial.stat())
-            except FileNotFoundError:
-                return False
+        try:
+            with locked(self._folder / "lock"):
+                return entry.is_filled_by(partial)
+        except FileNotFoundError:
+            return False
 
     def _make_room(self, size: int) -> bool:
         """Removes entries, those unused for the longest time first, until `size` bytes fit."""
@@ -173,7 +173,8 @@ class ShardCache:
                     used = facts.stat().st_mtime if facts else 0.0
                 yield _Held(path, path.stat().st_size, facts, used)
 
-    def _fetch(self, entry: _Entry, file: RemoteFile, partial: FileIO, requests: Requests) -> None:
+    def _fetch(self, entry: _Entry, file: RemoteFile, partial: FileIO, requests: Requests) -> bool:
+        """Fills and publishes a shard; False where somebody removed what was filled."""
         crc = 0
         try:
             partial.seek(0)
@@ -182,11 +183,13 @@ class ShardCache:
                 self._write(file, partial, block)
             file.check_unchanged()
             self._write(file, partial, b"")
-            self._publish(entry, file, partial, crc)
+            published = self._publish(entry, file, partial, crc)
         except BaseException:
-            entry.partial.unlink(missing_ok=True)
+            if entry.is_filled_by(partial):
+                entry.partial.unlink(missing_ok=True)
             raise
         self._counts.add(cache_fetches=1)
+        return published
 
     def _write(self, file: RemoteFile, partial: FileIO, content: Content) -> None:
         """Writes content; where there is none, sees to it that all before is on the disk."""
@@ -200,17 +203,20 @@ class ShardCache:
             advice = f"Free room in cache_dir={str(self._folder)!r}, lower cache_bytes, or give another cache_dir"
             raise OSError(error.errno, f"{reason}. {advice}") from error
 
-    def _publish(self, entry: _Entry, file: RemoteFile, partial: FileIO, crc: int) -> None:
-        source = LocalFile(entry.partial)
+    def _publish(self, entry: _Entry, file: RemoteFile, partial: FileIO, crc: int) -> bool:
+        """Gives a filled shard its name; False where it is not there any more."""
+        facts = {"url": file.path, "version": file.version, "size": file.size, "crc32c": crc}
         try:
-            digest = stamp(source).digest.hex()
-        finally:
-            source.close()
-        facts = {"url": file.path, "version": file.version, "size": file.size, "digest": digest, "crc32c": crc}
-        with locked(self._folder / "lock"):  # Nobody looks for dead files meanwhile.
-            entry.facts.write_text(json.dumps(facts) + "\n", encoding="utf-8")
-            partial.close()  # Windows renames no file that is open.
-            entry.partial.replace(entry.shard)
+            with locked(self._folder / "lock"):  # Nobody looks for dead files meanwhile.
+                if not entry.is_filled_by(partial):
+                    return False
+                facts["digest"] = _digest(entry.partial)
+                entry.facts.write_text(json.dumps(facts) + "\n", encoding="utf-8")
+                partial.close()  # Windows renames no file that is open.
+                entry.partial.replace(entry.shard)
+        except FileNotFoundError:
+            return False
+        return True
 
 
 class CachedShard:
@@ -273,6 +279,21 @@ class _Entry:
     def __init__(self, folder: Path, file: RemoteFile) -> None:
         key = hashlib.blake2b(f"{file.path}\n{file.size}\n{file.version}".encode(), digest_size=16).hexdigest()
         self.shard, self.facts, self.partial = (folder / f"{key}{end}" for end in (".shard", ".json", ".partial"))
+
+    def is_filled_by(self, partial: FileIO) -> bool:
+        """Whether an open file is still the one to be filled: nobody has removed it, or put another in its place."""
+        try:
+            return not partial.closed and os.path.samestat(os.fstat(partial.fileno()), self.partial.stat())
+        except FileNotFoundError:
+            return False
+
+
+def _digest(path: Path) -> str:
+    source = LocalFile(path)
+    try:
+        return stamp(source).digest.hex()
+    finally:
+        source.close()
 
 
 def _write_all(file: FileIO, content: Content) -> None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from wellfed.io.files import ByteSource
     from wellfed.io.index import RecordIndex
     from wellfed.io.members import Members
-    from wellfed.io.shard_cache import CachedShard
 
 MEMBER_LIMIT_BYTES = 256 << 20  # What is inflated for one record at most.
 _KEPT_BYTES = 64 << 20  # Inflated members that are kept for the next record.
@@ -72,9 +71,9 @@ def open_shelf(index: RecordIndex, *, check: bool = True, access: Access | None 
     if not is_url(index.path):
         return _open_local(index, index.path, check=check)
     access = access or Access()
-    copy = access.copy_of(index.path)
-    if copy is not None:
-        return CopyShelf(index, access, copy, check=check)
+    copied = access.through_copy(index.path, lambda place: _open_local(index, place, check=check))
+    if copied is not None:
+        return CopyShelf(index, access, copied, check=check)
     return _open_remote(index, access, check=check)
 
 
@@ -128,9 +127,9 @@ class MappedShelf:
 class CopyShelf:
     """See the module."""
 
-    def __init__(self, index: RecordIndex, access: Access, copy: CachedShard, *, check: bool) -> None:
+    def __init__(self, index: RecordIndex, access: Access, copied: Shelf, *, check: bool) -> None:
         self._index, self._access, self._check = index, access, check
-        self._shelf: Shelf = _open_local(index, copy.place, check=check)
+        self._shelf = copied
 
     def read(self, rows: NDArray[np.int64], *, in_order: bool = False) -> Bytes:
         """See `Shelf`."""

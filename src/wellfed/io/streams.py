@@ -147,9 +147,9 @@ def open_window(
     if not is_url(path):
         return _open_local(local_path(path), compression_type, name)
     access = access or Access()
-    copy = access.copy_of(name)
-    if copy is not None:
-        window, compression = _open_local(copy.place, compression_type, name)
+    opened = access.through_copy(name, lambda place: _open_local(place, compression_type, name))
+    if opened is not None:
+        window, compression = opened
         return (CopyWindow(window.mapped, access, name) if isinstance(window, MappedWindow) else window), compression
     file = access.remote(name)
     window = RemoteWindow(access, file)
