@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <system_error>
+#include <thread>
 
 #include "mapping_guard.h"
 
@@ -19,14 +21,13 @@ const uint8_t* MapFile(int descriptor, size_t size) {
 }
 
 void PopulateFile(const uint8_t* begin, size_t size) {
-#ifdef MADV_POPULATE_READ
-  const auto address = reinterpret_cast<uintptr_t>(begin);
-  const uintptr_t from = address - address % static_cast<uintptr_t>(getpagesize());
-  madvise(reinterpret_cast<void*>(from), address + size - from, MADV_POPULATE_READ);
-#else
-  static_cast<void>(begin);
-  static_cast<void>(size);
-#endif
+  // A fault maps what is in memory of the pages around it, 64 KiB by default. MADV_POPULATE_READ comes to the
+  // same page by page, for half as much again.
+  constexpr uintptr_t kAround = 64 << 10;
+  const auto from = reinterpret_cast<uintptr_t>(begin);
+  for (uintptr_t at = from; at < from + size; at = (at / kAround + 1) * kAround) {
+    static_cast<void>(*reinterpret_cast<const volatile uint8_t*>(at));
+  }
 }
 
 void ReleaseFile(const uint8_t* begin, size_t size) {
@@ -39,7 +40,15 @@ void ReleaseFile(const uint8_t* begin, size_t size) {
 void UnmapFile(const uint8_t* begin, size_t size) {
   // In this order: another mapping may get the addresses as soon as they are free.
   UnguardMapping(begin);
-  munmap(const_cast<uint8_t*>(begin), size);
+  const auto unmap = [=] { munmap(const_cast<uint8_t*>(begin), size); };
+  // A page takes 0.1 to 0.2 us, and who drops the last reference is often a consumer between two batches.
+  constexpr size_t kAtOnce = 16 << 20;
+  if (size <= kAtOnce) return unmap();
+  try {
+    std::thread(unmap).detach();
+  } catch (const std::system_error&) {  // No more threads.
+    unmap();
+  }
 }
 
 }  // namespace wellfed

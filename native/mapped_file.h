@@ -16,15 +16,16 @@ namespace wellfed {
 // error, which errno names. REQUIRES: size > 0. Thread-safe.
 const uint8_t* MapFile(int descriptor, size_t size);
 
-// Brings the pages of [begin, begin + size) into the page tables, many at a time; reads those that are not in
-// memory. Does nothing where the system cannot (Linux before 5.14), and at what is no mapping. Thread-safe.
+// Brings the pages of [begin, begin + size) into the page tables, as many at a time as the system does; reads
+// those that are not in memory. Thread-safe.
 void PopulateFile(const uint8_t* begin, size_t size);
 
 // Takes the pages of [begin, begin + size) out of the page tables: what was passed once need not wait for
 // UnmapFile to do it, on one thread. They come back when they are touched. Thread-safe.
 void ReleaseFile(const uint8_t* begin, size_t size);
 
-// Ends the guard and the mapping. REQUIRES: `begin` and `size` are those of a MapFile. Thread-safe.
+// Ends the guard, and the mapping: a large one on a thread that does only that. REQUIRES: `begin` and `size`
+// are those of a MapFile. Thread-safe.
 void UnmapFile(const uint8_t* begin, size_t size);
 
 }  // namespace wellfed

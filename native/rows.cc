@@ -21,9 +21,12 @@ constexpr uint64_t kHeaderLines = 1;
 
 // Records of middle size at random are copied to the cache, a block at a time, and parsed there: the loads of
 // a copy wait for nothing but memory, so as many misses are under way as the core can follow. MNIST's
-// records: 330 ns a row instead of 430 with all their lines asked for.
+// records: 330 ns a row instead of 430 with all their lines asked for. Their pages are looked up a block
+// ahead, by asking for the first lines and the last one: CIFAR's 22 ms a pass instead of 29, MNIST's 17.5
+// instead of 19.5.
 constexpr uint64_t kStagedLines = 3;
 constexpr uint64_t kStagedBytes = 4096;
+constexpr uint64_t kAheadLines = 4;
 
 // Rows of this size are stored past the caches, where all of a call take more than a core's own cache holds.
 // CIFAR's in order, two threads: 310 ns a row without, 250 with.
@@ -56,7 +59,8 @@ class Walk {
           0;  // The hardware sees the order by itself: asking costs a sixth of the time and gains nothing.
     } else if (may_copy && bytes >= kStagedLines * kLine && bytes <= kStagedBytes) {
       copies_.resize(kBlock * kStagedBytes);
-      return;
+      lines_ = kAheadLines;
+      last_ = bytes;
     }
     LookUp(0);
     AskFor(0);
@@ -65,13 +69,9 @@ class Walk {
   // REQUIRES: called once for each i, in order.
   const Place& At(uint64_t i) {
     if (i % kBlock == 0) {
-      if (copies_.empty()) {
-        LookUp(i + kBlock);
-        AskFor(i + kBlock);
-      } else {
-        LookUp(i);
-        Copy(i);
-      }
+      LookUp(i + kBlock);
+      AskFor(i + kBlock);
+      if (!copies_.empty()) Copy(i);
     }
     return ring_[i % kRing];
   }
@@ -104,7 +104,7 @@ class Walk {
     }
   }
 
-  // The first lines of each record.
+  // The first lines of each record, and the one where a record of the usual size ends.
   void AskFor(uint64_t start) {
     for (uint64_t i = start; i < StopOf(start); ++i) {
       const Place& place = ring_[i % kRing];
@@ -113,6 +113,7 @@ class Walk {
         // Clamped, not skipped: a branch would wait for the offset. A hostile one stays inside the file too.
         Prefetch(file.data() + std::min<uint64_t>(place.offset + line * kLine, file.size()));
       }
+      if (last_ > 0) Prefetch(file.data() + std::min<uint64_t>(place.offset + last_, file.size()));
     }
   }
 
@@ -140,6 +141,7 @@ class Walk {
   const ShardSet& shards_;
   std::span<const uint64_t> rows_;
   uint64_t lines_;  // The same for every record, so that no branch depends on one.
+  uint64_t last_ = 0;
   std::vector<uint8_t> copies_;
   std::span<const uint8_t> copied_[kBlock];
   Place ring_[kRing];

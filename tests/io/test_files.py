@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import fsspec
@@ -251,6 +252,30 @@ def test_a_file_that_was_cut_and_has_grown_again_is_noticed(tmp_path):
 
     with pytest.raises(FileChangedError, match="was cut while it was read, and has grown again"):
         mapped.check_unchanged()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no page tables that a program may fill or empty")
+def test_pages_of_a_file_that_was_cut_may_be_asked_for(path):
+    mapped = MappedFile(path)
+    os.truncate(path, 100)
+    mapped.ask_for(8192, mapped.size)
+
+    with pytest.raises(FileChangedError, match=r"was cut from 10240 to 100 bytes"):
+        mapped.check_unchanged()
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux lists a process's mappings")
+@pytest.mark.parametrize("size", [1 << 20, 64 << 20])
+def test_a_mapping_ends_with_its_last_array(path, size):
+    os.truncate(path, size)
+    mapped = MappedFile(path)
+    assert str(path) in Path("/proc/self/maps").read_text()
+    mapped.ask_for(0, size)
+    del mapped
+
+    deadline = time.monotonic() + 10  # A large one is ended by a thread.
+    while str(path) in Path("/proc/self/maps").read_text():
+        assert time.monotonic() < deadline, "the file is still mapped"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps no page tables that a program may fill or empty")

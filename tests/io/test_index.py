@@ -279,14 +279,42 @@ def test_room_for_an_index_does_not_follow_what_a_files_first_records_promise(tm
     assert GrowingIndex(MappedFile(path)).ensure(1500) >= 1500
 
 
-def test_pages_that_were_asked_for_change_nothing_in_a_walk(tmp_path):
+@pytest.fixture
+def dense(tmp_path):
+    """12 MB of records: some blocks of pages, most of which hold a header."""
     path = tmp_path / "a.tfrecord"
-    path.write_bytes(frames([bytes([n % 256]) * n for n in range(2000)]))
-    index = GrowingIndex(MappedFile(path))
+    with TFRecordWriter(path) as writer:
+        for n in range(6000):
+            writer.write(bytes([n % 256]) * (n % 4000))
+    return path
+
+
+def test_pages_that_were_asked_for_change_nothing_in_a_walk(dense):
+    index = GrowingIndex(MappedFile(dense))
     index.ask_ahead()
     index.ensure(10)
     index.ask_ahead()
     with ThreadPoolExecutor(2) as executor:
-        found = index.finish(executor)
+        found = index.finish(executor, helpers=2)
 
-    assert found.offsets.tolist() == RecordIndex.build(path).offsets.tolist()
+    assert found.offsets.tolist() == RecordIndex.build(dense).offsets.tolist()
+
+
+def test_threads_that_help_a_walk_end_where_it_fails(dense):
+    content = bytearray(dense.read_bytes())
+    content[5_000_000:5_010_000] = bytes(10_000)
+    dense.write_bytes(content)
+    executor = ThreadPoolExecutor(2)
+
+    with pytest.raises(CorruptRecordError, match="record 3146 "):
+        GrowingIndex(MappedFile(dense)).finish(executor, helpers=2)
+    executor.shutdown()  # Comes back, as nothing keeps its threads.
+
+
+def test_threads_that_help_a_walk_over_a_file_that_was_cut_live(dense):
+    growing = GrowingIndex(MappedFile(dense))
+    growing.ensure(1)
+    os.truncate(dense, 8192)
+
+    with ThreadPoolExecutor(2) as executor, pytest.raises(FileChangedError, match="was cut"):
+        growing.finish(executor, helpers=2)

@@ -45,10 +45,10 @@ class _File:
     def complete(self) -> bool:
         return isinstance(self.index, RecordIndex) or self.index.complete
 
-    def finish(self, executor: Executor | None = None) -> None:
-        """Walks what is left of the file; the executor's threads help, where one is given."""
+    def finish(self, executor: Executor | None = None, helpers: int = 0) -> None:
+        """Walks what is left of the file; some of the executor's threads help, where one is given."""
         if isinstance(self.index, GrowingIndex):
-            self.index = self.index.finish(executor)
+            self.index = self.index.finish(executor, helpers)
 
     def save(self) -> None:
         if self.saved or not isinstance(self.index, RecordIndex):
@@ -128,10 +128,11 @@ class RecordsReader:
             self._open_next()
         due = [file for file in self._files if not file.complete()]
         if due:
-            with ThreadPoolExecutor(usable_cores(), "wellfed-index") as executor:
-                if len(due) < usable_cores():
+            cores = usable_cores()
+            with ThreadPoolExecutor(cores, "wellfed-index") as executor:
+                if len(due) < cores:
                     for file in due:
-                        file.finish(executor)
+                        file.finish(executor, cores - 1)
                 else:
                     list(executor.map(_File.finish, due))
         self._known = 0

@@ -21,13 +21,16 @@ from wellfed.io.streams import open_walker
 from wellfed.io.walk import Damage, MappedWindow, Walker
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
     from numpy.typing import NDArray
 
     from wellfed.io.files import MappedFile, PathLike
 
 _ASK_BYTES = 16 << 20  # How far ahead of a walk pages are asked for: some units for each of a few threads.
+_FAR_BYTES = 128 << 20  # How far ahead of a walk that does nothing else.
+_BLOCK_BYTES = 2 << 20  # The pages of one page table.
+_FIRST_STEP = 1 << 10
 _DENSE_BYTES = 8 << 10  # Records of this mean size: a walk over their headers touches most pages.
 
 
@@ -234,25 +237,35 @@ class GrowingIndex(Growing):
             self._asked = max(stop, start)
         self._mapped.ask_for(start, stop)
 
-    def finish(self, executor: Executor | None = None) -> RecordIndex:
+    def finish(self, executor: Executor | None = None, helpers: int = 0) -> RecordIndex:
         """Walks to the file's end; the whole index, in memory.
 
         Args:
           executor: Its threads bring pages into memory ahead of the walk, where most pages hold a header.
+          helpers: As many of them.
         """
-        while not self.complete:
-            self.ensure(self._count + (1 << 12))
-            if executor is not None and self._walker.position < _DENSE_BYTES * self._count:
-                self._ask_by(executor)
+        asking: list[Future[None]] = []
+        try:
+            while not self.complete:
+                self.ensure(self._count + max(_FIRST_STEP, _BLOCK_BYTES * self._count // (self._walker.position or 1)))
+                if executor is not None and self._walker.position < _DENSE_BYTES * self._count:
+                    asking = [one for one in asking if not one.done()]
+                    while len(asking) < helpers:
+                        asking.append(executor.submit(self._ask_blocks))
+        finally:
+            self._asked = self._bytes  # Nobody needs the rest.
         return RecordIndex(self._path, tables_of(self._walker, self.offsets, "", checked=False))
 
-    def _ask_by(self, executor: Executor) -> None:
-        start = self._walker.position
-        if start < self._asked:
-            return
-        self._asked = min(start + 4 * _ASK_BYTES, self._bytes)
-        cuts = [*range(start, self._asked, _ASK_BYTES // 8), self._asked]
-        list(executor.map(self._mapped.ask_for, cuts[:-1], cuts[1:]))
+    def _ask_blocks(self) -> None:
+        """Brings blocks into memory that the walk is about to come to, until it is far enough behind."""
+        while True:
+            with self._ask_lock:
+                start = max(self._asked, self._walker.position + _BLOCK_BYTES)
+                stop = min(start + _BLOCK_BYTES, self._bytes)
+                if start >= stop or start > self._walker.position + _FAR_BYTES:
+                    return
+                self._asked = stop
+            self._mapped.ask_for(start, stop)
 
     def save(self) -> bool:
         """Walks to the file's end and writes the sidecar; see `RecordIndex.save`."""
