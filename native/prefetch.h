@@ -22,6 +22,18 @@ inline void Prefetch(const void* address) {
 #endif
 }
 
+// Into a core's second cache only, where the first has no room for all that is asked for.
+inline void PrefetchToSecond(const void* address) {
+#if !defined(_MSC_VER) || defined(__clang__)
+  __builtin_prefetch(address, 0, 2);
+  asm volatile("");
+#elif defined(_M_ARM64)
+  __prefetch2(address, 2);  // PLDL2KEEP.
+#else
+  _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T1);
+#endif
+}
+
 }  // namespace wellfed
 
 #endif  // WELLFED_PREFETCH_H_

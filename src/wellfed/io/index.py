@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _ASK_BYTES = 16 << 20  # How far ahead of a walk pages are asked for: some units for each of a few threads.
 _FAR_BYTES = 128 << 20  # How far ahead of a walk that does nothing else.
-_BLOCK_BYTES = 2 << 20  # The pages of one page table.
+_BLOCK_BYTES = 4 << 20  # The pages of two page tables.
 _FIRST_STEP = 1 << 10
 _DENSE_BYTES = 8 << 10  # Records of this mean size: a walk over their headers touches most pages.
 
@@ -257,12 +257,17 @@ class GrowingIndex(Growing):
         return RecordIndex(self._path, tables_of(self._walker, self.offsets, "", checked=False))
 
     def _ask_blocks(self) -> None:
-        """Brings blocks into memory that the walk is about to come to, until it is far enough behind."""
+        """Brings blocks into memory that the walk is about to come to, until it is far enough behind.
+
+        Where the walk is near, it gets a block to itself: both at work in one would wait for each other's pages.
+        """
         while True:
             with self._ask_lock:
-                start = max(self._asked, self._walker.position + _BLOCK_BYTES)
+                position = self._walker.position
+                start = max(self._asked, position)
+                start += _BLOCK_BYTES if start < position + 2 * _BLOCK_BYTES else 0
                 stop = min(start + _BLOCK_BYTES, self._bytes)
-                if start >= stop or start > self._walker.position + _FAR_BYTES:
+                if start >= stop or start > position + _FAR_BYTES:
                     return
                 self._asked = stop
             self._mapped.ask_for(start, stop)
