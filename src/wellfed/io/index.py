@@ -14,7 +14,7 @@ import numpy as np
 from wellfed.errors import CorruptRecordError, IndexFileError
 from wellfed.io import sidecar
 from wellfed.io.access import Access
-from wellfed.io.files import is_url
+from wellfed.io.files import check_regular, is_url
 from wellfed.io.growing import Growing
 from wellfed.io.sidecar import Tables
 from wellfed.io.streams import open_walker
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _ASK_BYTES = 16 << 20  # How far ahead of a walk pages are asked for: some units for each of a few threads.
 _FAR_BYTES = 128 << 20  # How far ahead of a walk that does nothing else.
-_BLOCK_BYTES = 4 << 20  # The pages of two page tables.
+_BLOCK_BYTES = 8 << 20  # The pages of four page tables.
 _FIRST_STEP = 1 << 10
 _DENSE_BYTES = 8 << 10  # Records of this mean size: a walk over their headers touches most pages.
 
@@ -123,17 +123,19 @@ class RecordIndex:
         """Opens the sidecar of a file in constant time; None where there is none that fits the file as it is now.
 
         Raises:
-          OSError: The file itself cannot be opened.
+          OSError: There is no such file, or it is a pipe or a device.
         """
         access = access or Access()
         if is_url(path):
             access.remote(str(path))
-        of = None if is_url(path) else access.stamp(path)
+        else:
+            check_regular(path)
+        of = None
         for place in sidecar.places(path):
             data = sidecar.read_place(place, access)
             if data is None:
                 continue
-            of = of or access.stamp(path)  # Of a remote file, only where there is an index that it may fit.
+            of = of or access.stamp(path)  # Read only where there is an index that may fit.
             try:
                 return cls(str(path), sidecar.unpack_tables(data, of, place), data, place)
             except IndexFileError:
