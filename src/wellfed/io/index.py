@@ -255,7 +255,8 @@ class GrowingIndex(Growing):
                     while len(asking) < helpers:
                         asking.append(executor.submit(self._ask_blocks))
         finally:
-            self._asked = self._bytes  # Nobody needs the rest.
+            with self._ask_lock:
+                self._asked = self._bytes  # Nobody needs the rest.
         return RecordIndex(self._path, tables_of(self._walker, self.offsets, "", checked=False))
 
     def _ask_blocks(self) -> None:
