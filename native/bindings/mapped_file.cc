@@ -64,11 +64,11 @@ void BindMappedFile(nb::module_& m) {
         "The first `size` bytes (1 at least) of an open file as a read-only array that owns the mapping; the "
         "descriptor\n"
         "may be closed afterwards. If the file is cut, the missing pages read as zeros. Not on Windows.");
-  m.def(
-      "populate_file", &PopulateFile, nb::arg("mapped"), nb::arg("start"), nb::arg("stop"),
-      "Brings the pages of bytes [start, stop) of what map_file gave into the page tables, and into memory: "
-      "cheaper\n"
-      "than a page fault for each few of them. Does nothing where the system cannot. Not on Windows.");
+  m.def("populate_file", &PopulateFile, nb::arg("mapped"), nb::arg("start"), nb::arg("stop"),
+        "Brings the pages of bytes [start, stop) of what map_file gave into the page tables, and into "
+        "memory, as many "
+        "at a\n"
+        "time as the system does. Not on Windows.");
   m.def("release_file", &ReleaseFile, nb::arg("mapped"), nb::arg("start"), nb::arg("stop"),
         "Takes the pages of bytes [start, stop) of what map_file gave out of the page tables; they come back "
         "when they\n"

@@ -117,8 +117,8 @@ def populate_file(
     mapped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", writable=False)], start: int, stop: int
 ) -> None:
     """
-    Brings the pages of bytes [start, stop) of what map_file gave into the page tables, and into memory: cheaper
-    than a page fault for each few of them. Does nothing where the system cannot. Not on Windows.
+    Brings the pages of bytes [start, stop) of what map_file gave into the page tables, and into memory, as many at a
+    time as the system does. Not on Windows.
     """
 
 def release_file(
