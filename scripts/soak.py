@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -302,7 +303,9 @@ def fork(dataset: wf.feed.Dataset, _: np.random.Generator) -> None:
     due = values(dataset.epoch(0))
     iterator = iter(dataset)
     next(iterator, None)
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: a fork beside threads, which is tried here.
+        child = os.fork()
     if not child:
         code = 1
         try:

@@ -90,7 +90,8 @@ def _answer(connection: Connection[Any, Any], answer: Any) -> None:
     except OSError:
         raise
     except Exception as error:  # noqa: BLE001 -- a result that does not pickle.
-        send(connection, Failure.of(_at_fault(answer), error))
+        said = f"its result does not pickle, as what comes from another process must: {type(error).__name__}: {error}"
+        send(connection, Failure.of(_at_fault(answer), pickle.PicklingError(said)))
 
 
 def _at_fault(results: Sequence[Any]) -> int:
