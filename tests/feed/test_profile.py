@@ -171,6 +171,23 @@ def test_the_time_of_a_slow_function_is_that_functions():
     assert by_name["read"].seconds < by_name["map(slow)"].seconds
 
 
+@pytest.mark.parametrize("on_error", ["replace", "skip"])
+def test_the_time_of_calls_that_fail_is_that_functions_too(on_error):
+    turn = threading.Event()
+
+    def fails_slowly(element):
+        if element["x"] % 2:
+            turn.wait(0.002)
+            raise ValueError("odd")
+        return element
+
+    found = wf.profile(numbers(40).map(fails_slowly).batch(10).with_options(threads=2, on_error=on_error))
+    by_name = {stage.name: stage for stage in found.stages}
+
+    assert by_name["map(fails_slowly)"].seconds >= 20 * 0.002
+    assert by_name["map(fails_slowly)"].rows >= 20
+
+
 def test_a_slow_consumer_makes_threads_wait_for_room_and_fills_the_queue():
     pause = threading.Event()
     found = wf.profile(numbers(200).batch(10).with_options(threads=1), consume=lambda _: pause.wait(0.005))
