@@ -180,8 +180,8 @@ class DatasetIterator(Iterator[Tree]):
         here = self.state_dict()
         elastic = last_shard(self._node) is not None
         state.check(saved, here, elastic=elastic and "ahead" not in saved)
-        opaque = any(isinstance(step, plan.Generator) for step in plan.walk(self._node))
-        if opaque and saved["position"] and not can_go_on(saved["cursor"]):
+        makers = [step.make for step in plan.walk(self._node) if isinstance(step, plan.Generator)]
+        if makers and saved["position"] and not can_go_on(saved["cursor"], makers):
             raise StateError("from_generator cannot go on in the middle: only its maker knows what it yielded before")
         if self._closed:
             raise StateError("this iterator is closed: load the state into a new one, from iter(dataset)")
