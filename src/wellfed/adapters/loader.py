@@ -6,7 +6,6 @@ position in the feed's state             not counted                            
 
 from __future__ import annotations
 
-import contextlib
 import weakref
 from abc import ABC, abstractmethod
 from collections import deque
@@ -110,9 +109,8 @@ class Loader(ABC, Generic[T]):
         feed = self._dataset.epoch(0)
         feed.load_state_dict(saved)
         begin = self._here = self._next = feed.state_dict()
-        with contextlib.suppress(TypeError):  # Without a length, the end is seen only on the way.
-            if begin["position"] >= len(self) > 0:
-                self._here = self._next = _epoch_after(begin)
+        if feed.is_whole():
+            self._here = self._next = _epoch_after(begin)
 
     def set_epoch(self, epoch: int) -> None:
         """The next `iter` gives this epoch, from its start, or from a loaded state that stands in it.
