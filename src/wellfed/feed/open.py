@@ -235,9 +235,7 @@ def infer_features(
       MalformedExampleError: A record is no Example.
       DatasetError: There is no feature, and one is `required`.
     """
-    scan = scan_files(
-        files, compression_type, limit=_SCANNED, on_damage=on_damage, check_crc=check_crc, remote=remote
-    )
+    scan = scan_files(files, compression_type, limit=_SCANNED, on_damage=on_damage, check_crc=check_crc, remote=remote)
     features = dict(infer_spec(scan).features)
     if not features and required:
         seen = f"none of the first {scan.records:,} records" if scan.records else "no record, so none"
