@@ -321,3 +321,26 @@ def test_open_rows_are_found_in_tuples_and_leave_single_values_alone():
 def test_a_hidden_form_without_elements_is_an_error():
     with pytest.raises(PlanError, match="element_spec: a function hides the form of an element"):
         wf.feed.range(0).map(lambda n: n).element_spec  # noqa: B018 -- looking it up is the act.
+
+
+# --- The order of bytes --------------------------------------------------------------------------
+
+BIG = {
+    "batch": lambda d: d.batch(2),
+    "one by one": lambda d: d.filter(lambda e: True).batch(2),
+    "repeat": lambda d: d.repeat(2).batch(5),
+    "mix": lambda d: d.mix(d).batch(3),
+    "cache": lambda d: d.map(lambda e: e).cache().batch(2),
+    "window": lambda d: d.window(2),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("verbs", BIG.values(), ids=BIG)
+def test_every_batch_has_the_order_of_bytes_that_the_feature_says(verbs, threads):
+    payload = np.arange(3, dtype=">i4").tobytes()
+    rows = from_records([wf.encode_example({"x": payload})] * 9).parse({"x": wf.RawFeature([3], ">i4")})
+
+    for batch in verbs(rows).with_options(threads=threads):
+        assert batch["x"].dtype == np.dtype(">i4")
+        assert (batch["x"] == [0, 1, 2]).all()
