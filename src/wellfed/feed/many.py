@@ -120,8 +120,9 @@ class Mixed:
             self._lengths = [min(source.available(ENDLESS), ENDLESS) for source in self._sources]
             shared = [source for source in range(len(self._sources)) if self._quotas[source]]
             # One that is empty cannot start again: all ends where it is first due.
-            last = [source for source in shared if self._stop == "first" or not self._lengths[source]]
-            self._length = min(map(self._end, last)) if last else max(map(self._end, shared))
+            ending = [source for source in shared if self._stop == "first" or not self._lengths[source]]
+            whole = max((self._end(source) for source in shared if source not in ending), default=ENDLESS)
+            self._length = min([whole, *map(self._end, ending)])
         return self._length
 
     def _end(self, source: int) -> int:
