@@ -118,6 +118,15 @@ def test_a_mix_ends_where_an_empty_data_set_is_due(one_by_one, weights, expected
     assert ints(numbers(0, 4).mix(empty, weights=weights, stop=stop)) == expected
 
 
+@pytest.mark.parametrize("verb", [lambda a, b: a.mix(b), lambda a, b: a.concatenate(b).shuffle(seed=1)])
+def test_elements_that_are_made_of_batches_come_together_with_others(verb):
+    rows, sums = numbers(100, 120), numbers(0, 40).batch(2).map(lambda pair: pair.sum())
+
+    for first, second in ((rows, sums), (sums, rows)):
+        got = [x for batch in verb(first, second).batch(5) for x in batch.tolist()]
+        assert sorted(got) == [*range(1, 80, 4), *range(100, 120)]
+
+
 def test_a_data_set_that_starts_again_in_a_mix_is_shuffled_anew():
     small = numbers(0, 20).shuffle(seed=1)
     got = [x for x in ints(small.mix(numbers(100, 160), stop="last")) if x < 100]

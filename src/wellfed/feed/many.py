@@ -15,7 +15,7 @@ import numpy as np
 
 from wellfed.feed.order import ENDLESS, Countable, Positions
 from wellfed.feed.tree import concat_rows, map_tree, map_trees
-from wellfed.feed.unit import Unit, moved, sources_of
+from wellfed.feed.unit import Unit, moved, sizes_of, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,8 +190,8 @@ def _join_rows(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
 def _join_batches(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
     elements = [element for part in parts for element in part]
     rows = np.concatenate([part.rows for part in parts])
-    ends = np.cumsum(np.concatenate([np.diff(part.splits) for part in parts if part.splits is not None]))
-    sizes = np.diff(ends, prepend=0)
+    sizes = sizes_of(parts)
+    ends = np.cumsum(sizes)
     of_rows = np.concatenate([np.arange(ends[i] - sizes[i], ends[i]) for i in order])
     splits = np.concatenate([[0], np.cumsum(sizes[order])])
     return Unit(None, [elements[i] for i in order], rows[of_rows], sources_of(parts)[of_rows], splits)
