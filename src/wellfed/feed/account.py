@@ -286,7 +286,9 @@ class Account:
         return tuple(stage for _, stage in stages)
 
     def _stage(self, number: int, flow: _Flow) -> StageStats:
-        waited = self._parts[number].gauge.waited_seconds if number in self._parts else 0.0
+        # A verb that takes columns has no flow between itself and the threads that make them.
+        engines = [number, *(each for each in flow.below if each not in self._flows)]
+        waited = sum(self._parts[each].gauge.waited_seconds for each in engines if each in self._parts)
         below = sum(self._flows[each].seconds for each in flow.below if each in self._flows)
         own = max(flow.seconds - below - waited, 0.0)
         last = number == max(self._flows)
