@@ -351,7 +351,11 @@ def concat_columns(columns: Sequence[Any]) -> Any:
     if len(kinds) != 1:
         raise ValueError(f"columns of one type are due, got {sorted(kind.__name__ for kind in kinds)}")
     kind = kinds.pop()
-    return np.concatenate(columns) if issubclass(kind, np.ndarray) else kind.concat(columns)
+    if not issubclass(kind, np.ndarray):
+        return kind.concat(columns)
+    # By itself NumPy turns the bytes of big-endian arrays, but not where there is one array alone.
+    dtypes = {column.dtype for column in columns}
+    return np.concatenate(columns, dtype=dtypes.pop() if len(dtypes) == 1 else None)
 
 
 def _splits(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -36,6 +36,10 @@ def test_an_array_keeps_its_type_and_its_memory(arrow, dtype):
     assert column.ctypes.data in addresses(found)
 
 
+def test_an_array_of_another_order_of_bytes_arrives_whole(arrow):
+    assert arrow.to_record_batch({"x": np.arange(3, dtype=">i4")})["x"].to_pylist() == [0, 1, 2]
+
+
 def test_bools_arrive_as_bools(arrow):
     assert arrow.to_record_batch({"x": np.array([True, False])})["x"].to_pylist() == [True, False]
 

@@ -107,6 +107,12 @@ def test_each_iter_is_the_next_epoch_however_far_ahead(loader, ahead):
     assert [values(batches) for _ in range(3)] == DUE
 
 
+def test_an_array_of_another_order_of_bytes_is_copied(loader):
+    (batch,) = loader(wf.from_arrays(np.arange(4, dtype=">i4")).batch(4))
+
+    assert batch.tolist() == [0, 1, 2, 3]
+
+
 def test_ahead_below_zero_is_refused(loader):
     with pytest.raises(ValueError, match="ahead must be at least 0 elements, got -1"):
         loader(numbers(), ahead=-1)

@@ -76,6 +76,19 @@ def test_a_reversed_array_is_copied(adapter):
     assert adapter.to_torch(np.arange(3)[::-1]).tolist() == [2, 1, 0]
 
 
+def test_an_array_of_another_order_of_bytes_is_copied(adapter):
+    assert adapter.to_torch(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
+
+
+def test_a_column_that_torch_has_no_dtype_for_is_named(adapter):
+    element = {"x": np.zeros(2), "when": (np.zeros(2, "M8[s]"), b"a")}
+
+    with pytest.raises(
+        TypeError, match=r"to_torch: torch has no dtype for when.0 \(datetime64\[s\]\): make numbers of"
+    ):
+        adapter.to_torch(element)
+
+
 def test_rows_of_different_length_are_a_jagged_tensor(adapter):
     values = np.array([5.0, 6.0, 7.0], np.float32)
 
@@ -252,6 +265,21 @@ def test_a_loader_that_is_left_early_leaves_no_thread(adapter):
 
 def test_a_loader_pickles(adapter):
     assert values(pickle.loads(pickle.dumps(adapter.TorchLoader(numbers())))) == DUE[0]
+
+
+@pytest.mark.parametrize("loader", ["TorchLoader", "TorchDataset"])
+def test_what_is_no_data_set_is_refused(adapter, loader):
+    with pytest.raises(PlanError, match=f"{loader}: a data set is due, got list"):
+        getattr(adapter, loader)([1, 2])
+
+
+def test_pinned_memory_without_an_accelerator_is_a_warning(adapter, torch):
+    if torch.cuda.is_available():
+        pytest.skip("memory can be pinned here")
+
+    with pytest.warns(UserWarning, match="pin_memory=True has no effect here"):
+        loader = adapter.TorchLoader(numbers(), pin_memory=True)
+    assert values(loader) == DUE[0]
 
 
 def test_a_device_is_where_the_tensors_are(adapter, torch):

@@ -147,6 +147,39 @@ def test_damage_is_something_found(wellfed, pairs):
     assert "record 499" in done.stderr
 
 
+@pytest.fixture
+def damaged(tmp_path):
+    """Returns a file of 20 records whose sixth one is damaged."""
+    path = tmp_path / "damaged.tfrecord"
+    with wf.TFRecordWriter(path) as writer:
+        writer.write_examples({"a": np.arange(20)})
+    content = bytearray(path.read_bytes())
+    content[len(content) // 20 * 6 - 1] ^= 1
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(("on_error", "what", "elements"), [("skip", "left out", 19), ("replace", "replaced", 20)])
+@pytest.mark.parametrize("raw", [(), ("--raw",)], ids=["parsed", "raw"])
+def test_rows_that_are_left_out_or_replaced_are_named(wellfed, damaged, raw, on_error, what, elements):
+    options = ("--steps", elements * 2, "--batch-size", 1, "--on-error", on_error, *raw)
+    done = wellfed("bench", damaged, *options)
+    content = json.loads(wellfed("bench", damaged, *options, "--json").stdout)
+
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert f"{what} 2 times:\n  {damaged}: record 5: payload CRC32C is" in done.stdout
+    assert done.stdout.count("record 5") == 1
+    assert content["epochs"] == 2
+    assert len(content["skipped"] + content["replaced"]) == 2
+
+
+def test_without_a_word_on_errors_damage_ends_the_run(wellfed, damaged):
+    done = wellfed("bench", damaged, "--steps", 20, "--batch-size", 1)
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "record 5" in done.stderr
+
+
 def test_it_runs_as_a_program(pairs):
     command = [sys.executable, "-c", "from wellfed.cli import main; main()", "bench", str(pairs), "--steps", "5"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}, check=False)

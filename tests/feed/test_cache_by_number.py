@@ -170,6 +170,19 @@ def test_parsed_columns_of_any_length_are_batched_as_without_it(place, tmp_path)
             same(found, due)
 
 
+@pytest.mark.parametrize("verb", ["batch", "padded_batch", "ragged_batch"])
+@pytest.mark.parametrize("feature", [wf.VarLenFeature(np.int64), wf.FixedLenSequenceFeature([], np.int64, True)])
+def test_columns_of_any_length_are_none_of_one_length_where_rows_happen_to_be(feature, verb, place, tmp_path):
+    with wf.TFRecordWriter(tmp_path / "a.tfrecord") as writer:
+        writer.write_many([wf.encode_example({"x": [n, n + 1]}) for n in range(4)])
+    rows = wf.TFRecordDataset(tmp_path / "a.tfrecord", {"x": feature})
+    (due,) = getattr(rows, verb)(4)
+
+    for _ in range(2):
+        (found,) = getattr(rows.cache(place), verb)(4)
+        same(found, due)
+
+
 def test_rows_that_differ_in_shape_are_kept_each_with_its_own(place):
     kept = feed.range(12).map(lambda x: np.full(int(x) % 3 + 1, x)).cache(place).shuffle(seed=0)
 

@@ -280,8 +280,17 @@ class Resumable:
         self.at = state["at"]
 
 
-def test_a_generator_with_a_state_of_its_own_resumes():
-    check_every_stop(lambda: from_generator(Resumable).filter(even).batch(2))
+GENERATED = {
+    "in batches": lambda d: d.filter(even).batch(2),
+    "by itself": lambda d: d,  # Its first elements come before the first place that is remembered.
+    "shuffle": lambda d: d.shuffle(4, seed=1).batch(2),  # Which holds the first element for long.
+    "unique": lambda d: d.unique().batch(2),  # Which makes the epoch's elements once more.
+}
+
+
+@pytest.mark.parametrize("verbs", GENERATED.values(), ids=GENERATED)
+def test_a_generator_with_a_state_of_its_own_resumes(verbs):
+    check_every_stop(lambda: verbs(from_generator(Resumable)))
 
 
 def test_a_generator_without_a_state_is_refused_in_the_middle():

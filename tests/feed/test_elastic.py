@@ -9,6 +9,7 @@ from feed_model import plain
 from hypothesis import given, settings
 
 import wellfed as wf
+from wellfed.adapters.loader import Loader
 from wellfed.errors import StateError
 
 
@@ -124,3 +125,34 @@ def test_rank_and_world_size_from_the_environment_go_on_too(monkeypatch):
     resumed.load_state_dict(saved)
 
     assert [plain(x) for x in resumed] == [5, 9]
+
+
+class Plain(Loader):
+    """A loader that moves nothing."""
+
+    def _start(self, element):
+        return element
+
+
+def loader(world, rank):
+    return Plain(build(24, world, rank, batch=2), ahead=0)
+
+
+def taken(loader, count):
+    epoch = iter(loader)
+    got = rows(next(epoch) for _ in range(count))
+    epoch.close()
+    return got, json.loads(json.dumps(loader.state_dict()))
+
+
+@pytest.mark.parametrize("steps", [1, 3], ids=["in the middle", "behind the last batch"])
+def test_a_loader_knows_the_end_of_an_epoch_that_was_shared_anew(steps):
+    _, state = taken(loader(4, 0), steps)
+    later = loader(2, 1)
+    later.load_state_dict(state)
+    if steps == 1:  # Behind the last batch of the rest, before the loop asked for more.
+        _, state = taken(later, 4)
+        later = loader(2, 1)
+        later.load_state_dict(state)
+
+    assert (later.epoch, len(list(later))) == (1, 6)

@@ -137,6 +137,8 @@ PLANS = {
     "shuffle": lambda d: d.batch(2).shuffle(seed=1),
     "batches of batches": lambda d: d.batch(2).batch(3).map(lambda batch: batch.ravel()),
     "batches joined": lambda d: feed.range(10).batch(2).concatenate(d.batch(3)),
+    "beside batches": lambda d: feed.range(60).batch(2).zip(d).map(lambda pair: pair[1]),
+    "before batches": lambda d: d.map(lambda x: np.array([x])).concatenate(feed.range(10).batch(1)),
     "enumerate": lambda d: d.batch(3).enumerate().map(lambda pair: pair[1]),
     "stream": lambda d: d.batch(3).filter(lambda batch: True),
 }

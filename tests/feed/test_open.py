@@ -157,6 +157,20 @@ def test_features_of_bare_files_are_inferred_where_asked(tmp_path):
     assert batch["words"].to_list() == [[b"a"] * x for x in range(5)]
 
 
+@pytest.mark.parametrize(("how", "rows"), [({"on_damage": "skip"}, [0, 1, 3, 4]), ({"check_crc": False}, None)])
+def test_features_are_inferred_past_damage_that_is_not_to_stop_the_feed(how, rows, tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with wf.TFRecordWriter(path) as writer:
+        writer.write_examples({"x": np.arange(5)})
+    content = bytearray(path.read_bytes())
+    content[len(content) // 5 * 3 - 1] ^= 1  # In the sum of the third record.
+    path.write_bytes(content)
+
+    got = [int(element["x"]) for element in wf.open(path, features="infer", **how)]
+
+    assert got == (rows or [0, 1, 2, 3, 4])
+
+
 @pytest.mark.parametrize(("payloads", "seen"), [([], "no record"), ([b"", b""], "none of the first 2 records")])
 def test_features_cannot_be_inferred_where_there_are_none(tmp_path, payloads, seen):
     with wf.TFRecordWriter(tmp_path / "a.tfrecord") as writer:

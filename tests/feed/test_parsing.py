@@ -285,6 +285,62 @@ def test_after_a_function_the_first_element_shows_the_form():
     )
 
 
+HIDDEN = {
+    "batch": (lambda d: d.batch(3), (None, 2)),
+    "of full batches only": (lambda d: d.batch(3, drop_remainder=True), (3, 2)),
+    "and other verbs": (lambda d: d.batch(3).shuffle(seed=1).take(2).prefetch(1), (None, 2)),
+    "padded_batch": (lambda d: d.padded_batch(3), (None, 2)),
+    "ragged_batch": (lambda d: d.ragged_batch(3), (None, None)),
+    "batch of batches": (lambda d: d.batch(2).batch(2), (None, 2, 2)),
+    "a function on batches": (lambda d: d.batch(3).map(lambda b: b), (3, 2)),
+    "unbatch": (lambda d: d.batch(3).unbatch(), (2,)),
+    "rebatch": (lambda d: d.batch(3).rebatch(2), (None, 2)),
+    "rebatch in turn": (lambda d: d.batch(3).rebatch([2, 1], drop_remainder=True), (None, 2)),
+    "rebatch of one size": (lambda d: d.batch(3).rebatch(2, drop_remainder=True), (2, 2)),
+    "window": (lambda d: d.window(3), (None, 2)),
+    "full windows": (lambda d: d.window(3, drop_remainder=True), (3, 2)),
+    "bucket": (lambda d: d.bucket_by_sequence_length(len, [1], [2, 2], drop_remainder=True), (None, 2)),
+    "concatenate": (lambda d: d.batch(3, drop_remainder=True).concatenate(d.batch(3)), (None, 2)),
+}
+
+
+@pytest.mark.parametrize(("verbs", "shape"), HIDDEN.values(), ids=HIDDEN)
+def test_after_a_function_the_rows_of_a_batch_are_open_where_the_last_may_be_smaller(verbs, shape):
+    hidden = wf.feed.range(7).map(lambda n: np.zeros(2))
+
+    assert verbs(hidden).element_spec.shape == shape
+
+
+def test_open_rows_are_found_in_tuples_and_leave_single_values_alone():
+    batches = wf.feed.range(7).map(lambda n: n).batch(3)
+    number, (first, second) = batches.zip(wf.feed.range(9)).enumerate().element_spec
+
+    assert (number.shape, first.shape, second.shape) == ((), (None,), ())
+
+
 def test_a_hidden_form_without_elements_is_an_error():
     with pytest.raises(PlanError, match="element_spec: a function hides the form of an element"):
         wf.feed.range(0).map(lambda n: n).element_spec  # noqa: B018 -- looking it up is the act.
+
+
+# --- The order of bytes --------------------------------------------------------------------------
+
+BIG = {
+    "batch": lambda d: d.batch(2),
+    "one by one": lambda d: d.filter(lambda e: True).batch(2),
+    "repeat": lambda d: d.repeat(2).batch(5),
+    "mix": lambda d: d.mix(d).batch(3),
+    "cache": lambda d: d.map(lambda e: e).cache().batch(2),
+    "window": lambda d: d.window(2),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("verbs", BIG.values(), ids=BIG)
+def test_every_batch_has_the_order_of_bytes_that_the_feature_says(verbs, threads):
+    payload = np.arange(3, dtype=">i4").tobytes()
+    rows = from_records([wf.encode_example({"x": payload})] * 9).parse({"x": wf.RawFeature([3], ">i4")})
+
+    for batch in verbs(rows).with_options(threads=threads):
+        assert batch["x"].dtype == np.dtype(">i4")
+        assert (batch["x"] == [0, 1, 2]).all()

@@ -171,6 +171,51 @@ def test_the_time_of_a_slow_function_is_that_functions():
     assert by_name["read"].seconds < by_name["map(slow)"].seconds
 
 
+@pytest.mark.parametrize("on_error", ["replace", "skip"])
+def test_the_time_of_calls_that_fail_is_that_functions_too(on_error):
+    turn = threading.Event()
+
+    def fails_slowly(element):
+        if element["x"] % 2:
+            turn.wait(0.002)
+            raise ValueError("odd")
+        return element
+
+    found = wf.profile(numbers(40).map(fails_slowly).batch(10).with_options(threads=2, on_error=on_error))
+    by_name = {stage.name: stage for stage in found.stages}
+
+    assert by_name["map(fails_slowly)"].seconds >= 20 * 0.002
+    assert by_name["map(fails_slowly)"].rows >= 20
+
+
+def slow_rows(seconds=0.002):
+    turn = threading.Event()
+    return numbers(60).map(lambda element: turn.wait(seconds) or element)
+
+
+COLUMNS = {
+    "rows left out": (lambda d: d.batch(4).with_options(on_error="skip"), "batch"),
+    "ignore_errors": (lambda d: d.ignore_errors().prefetch().padded_batch(4), "padded_batch"),
+}
+
+
+@pytest.mark.parametrize(("verbs", "name"), COLUMNS.values(), ids=COLUMNS)
+def test_a_batch_that_waits_for_rows_is_not_busy(verbs, name):
+    by_name = {stage.name: stage for stage in wf.profile(verbs(slow_rows()).with_options(threads=2)).stages}
+
+    assert by_name[name].input_seconds > by_name[name].seconds
+
+
+@pytest.mark.parametrize("verbs", [lambda d: d.unbatch().padded_batch(3), lambda d: d.rebatch(3)])
+def test_rows_that_come_from_batches_are_not_the_time_of_the_next_batch(verbs):
+    turn = threading.Event()
+    batches = numbers(60).filter(lambda element: True).batch(4).map(lambda batch: turn.wait(0.005) or batch)
+    *_, slow, last = wf.profile(verbs(batches)).stages
+
+    assert slow.seconds >= 15 * 0.005
+    assert last.seconds < slow.seconds / 2
+
+
 def test_a_slow_consumer_makes_threads_wait_for_room_and_fills_the_queue():
     pause = threading.Event()
     found = wf.profile(numbers(200).batch(10).with_options(threads=1), consume=lambda _: pause.wait(0.005))

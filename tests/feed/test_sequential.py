@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from feed_model import plain
-from hypothesis import given
+from hypothesis import assume, given
 
 import wellfed as wf
 from wellfed.errors import PlanError, StageError, StateError
@@ -216,6 +216,34 @@ def test_a_mix_of_streams_keeps_its_pattern():
     mixed = numbers(6).filter(even).mix(wf.from_arrays(np.arange(100, 103)))
 
     assert ints(mixed) == [0, 100, 2, 101, 4, 102]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=3),
+    st.sampled_from(["first", "last"]),
+)
+def test_a_mix_one_by_one_gives_what_one_by_number_does(sources, stop):
+    assume(any(weight for _, weight in sources))
+    by_number = [wf.from_arrays(np.arange(n) + 100 * which) for which, (n, _) in enumerate(sources)]
+    one_by_one = [source.filter(lambda x: True) for source in by_number]
+    weights = [weight for _, weight in sources]
+    due, found = (first.mix(*others, weights=weights, stop=stop) for first, *others in (by_number, one_by_one))
+
+    assert ints(found) == ints(due)
+
+
+def test_an_error_in_a_mix_comes_in_its_turn():
+    def fail(x):
+        if x == 102:
+            raise ValueError("this one")
+        return x
+
+    short, long = numbers(1).filter(lambda x: True), wf.from_arrays(np.arange(100, 109)).map(fail)
+    got = []
+    with pytest.raises(StageError, match="this one"):
+        got.extend(int(x) for x in short.mix(long, stop="last"))
+
+    assert got == [0, 100, 0, 101, 0]
 
 
 def test_from_generator_starts_anew_in_each_epoch():

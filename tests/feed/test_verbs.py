@@ -109,6 +109,24 @@ def test_a_mix_that_stops_last_gives_each_whole(a, b, wa, wb):
     assert 1 in {counts[a - 1], counts[99 + b]}
 
 
+@pytest.mark.parametrize("stop", ["first", "last"])
+@pytest.mark.parametrize(("weights", "expected"), [([1, 1], [0]), ([3, 1], [0, 1]), ([1, 0], [0, 1, 2, 3])])
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_a_mix_ends_where_an_empty_data_set_is_due(one_by_one, weights, expected, stop):
+    empty = numbers(0, 0).filter(lambda x: True) if one_by_one else numbers(0, 0)
+
+    assert ints(numbers(0, 4).mix(empty, weights=weights, stop=stop)) == expected
+
+
+@pytest.mark.parametrize("verb", [lambda a, b: a.mix(b), lambda a, b: a.concatenate(b).shuffle(seed=1)])
+def test_elements_that_are_made_of_batches_come_together_with_others(verb):
+    rows, sums = numbers(100, 120), numbers(0, 40).batch(2).map(lambda pair: pair.sum())
+
+    for first, second in ((rows, sums), (sums, rows)):
+        got = [x for batch in verb(first, second).batch(5) for x in batch.tolist()]
+        assert sorted(got) == [*range(1, 80, 4), *range(100, 120)]
+
+
 def test_a_data_set_that_starts_again_in_a_mix_is_shuffled_anew():
     small = numbers(0, 20).shuffle(seed=1)
     got = [x for x in ints(small.mix(numbers(100, 160), stop="last")) if x < 100]
@@ -126,6 +144,18 @@ def test_weights_that_are_none_are_refused(weights):
 def test_something_else_than_a_data_set_is_refused():
     with pytest.raises(PlanError, match="a data set is due, got list"):
         numbers(0, 3).concatenate([1, 2])
+
+
+ENDLESS = {
+    "a number of times": lambda d: d.repeat(2),
+    "for ever": lambda d: d.repeat(),
+    "concatenate": lambda d: d.concatenate(numbers(7, 9)),
+}
+
+
+@pytest.mark.parametrize("verb", ENDLESS.values(), ids=ENDLESS)
+def test_nothing_comes_after_what_never_ends(verb):
+    assert ints(verb(numbers(0, 3).repeat()).take(7)) == [0, 1, 2, 0, 1, 2, 0]
 
 
 # --- Draws and splits ----------------------------------------------------------------------------

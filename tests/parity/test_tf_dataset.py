@@ -50,6 +50,12 @@ def test_elements_hold_the_columns_values(to_tf_dataset, name):
     assert rows == (column.tolist() if isinstance(column, np.ndarray) else column.to_list())
 
 
+def test_an_array_of_another_order_of_bytes_holds_its_values(to_tf_dataset):
+    (batch,) = to_tf_dataset(wf.from_arrays(np.arange(3, dtype=">i4")).batch(3))
+
+    assert batch.numpy().tolist() == [0, 1, 2]
+
+
 def test_rows_have_their_own_shapes(to_tf_dataset):
     rows = to_tf_dataset(wf.from_arrays({"x": COLUMNS["x"], "name": COLUMNS["name"]}))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError, PlanError
-from wellfed.feed.tree import leaves
+from wellfed.feed.tree import leaves, native
 
 try:
     import pyarrow as pa
@@ -63,7 +63,8 @@ def to_record_batch(batch: Tree) -> pa.RecordBatch:
 
     Returns:
       A record batch over the columns' own memory, which it keeps alive, so do not write to them afterwards. Copied are:
-      bool arrays (Arrow packs bits), arrays that are not contiguous, and strings that do not lie end to end.
+      bool arrays (Arrow packs bits), arrays that are not contiguous or have another order of bytes, and strings that do
+      not lie end to end.
 
     Raises:
       PlanError: A leaf is a single row, or holds rows of different shapes.
@@ -109,7 +110,7 @@ def _array(column: Any, path: str) -> pa.Array:
         raise PlanError(
             "to_arrow", f"rows of {path} differ in shape, so they are no column: make them alike with map()"
         )
-    return _shaped(pa.array(column.reshape(-1)), column.shape)
+    return _shaped(pa.array(native(column).reshape(-1)), column.shape)
 
 
 def _shaped(values: pa.Array, shape: tuple[int, ...]) -> pa.Array:

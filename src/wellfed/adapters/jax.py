@@ -8,7 +8,7 @@ import numpy as np
 
 from wellfed.adapters.loader import Loader
 from wellfed.errors import MissingExtraError, PlanError
-from wellfed.feed.tree import leaves, map_tree
+from wellfed.feed.tree import leaves, map_tree, native
 
 try:
     import jax
@@ -65,6 +65,7 @@ class JaxLoader(Loader[Any]):
                 f"{path or 'the element'} is {found.get(path)}, and was {self._due.get(path)} in the first element; "
                 "jit needs one shape: batch(n, drop_remainder=True), or padded_batch with padded_shapes",
             )
+        element = map_tree(native, element)
         if self._whole:
             return jax.device_put(element, self._sharding)
         return map_tree(lambda leaf: jax.make_array_from_process_local_data(self._sharding, leaf), element)

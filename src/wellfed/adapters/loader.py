@@ -6,19 +6,19 @@ position in the feed's state             not counted                            
 
 from __future__ import annotations
 
-import contextlib
 import weakref
 from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from wellfed.errors import PlanError
+from wellfed.feed import Dataset
 from wellfed.feed.state import PLACE
 from wellfed.feed.workers import Pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from wellfed.feed import Dataset
     from wellfed.feed.tree import Tree
 
 T = TypeVar("T")
@@ -33,12 +33,13 @@ class Loader(ABC, Generic[T]):
 
     Raises:
       ValueError: `ahead` is below 0.
+      PlanError: `dataset` is none.
     """
 
     def __init__(self, dataset: Dataset, ahead: int) -> None:
         if ahead < 0:
             raise ValueError(f"ahead must be at least 0 elements, got {ahead}")
-        self._dataset, self._ahead = dataset, ahead
+        self._dataset, self._ahead = check_dataset(type(self).__name__, dataset), ahead
         self._pools = Pools()  # Processes of `map` stay from one epoch to the next.
         weakref.finalize(self, self._pools.stop)
         self._here: dict[str, Any] | None = None  # Where the consumer stands; None: at the start of epoch 0.
@@ -110,9 +111,8 @@ class Loader(ABC, Generic[T]):
         feed = self._dataset.epoch(0)
         feed.load_state_dict(saved)
         begin = self._here = self._next = feed.state_dict()
-        with contextlib.suppress(TypeError):  # Without a length, the end is seen only on the way.
-            if begin["position"] >= len(self) > 0:
-                self._here = self._next = _epoch_after(begin)
+        if feed.is_whole():
+            self._here = self._next = _epoch_after(begin)
 
     def set_epoch(self, epoch: int) -> None:
         """The next `iter` gives this epoch, from its start, or from a loaded state that stands in it.
@@ -122,6 +122,17 @@ class Loader(ABC, Generic[T]):
         begin = self._next or self._first()
         if begin["epoch"] != epoch:
             self._here = self._next = {**_epoch_after(begin), "epoch": epoch}
+
+
+def check_dataset(name: str, dataset: Any) -> Dataset:
+    """The data set.
+
+    Raises:
+      PlanError: It is none.
+    """
+    if not isinstance(dataset, Dataset):
+        raise PlanError(name, f"a data set is due, got {type(dataset).__name__}")
+    return dataset
 
 
 def _epoch_after(state: dict[str, Any]) -> dict[str, Any]:

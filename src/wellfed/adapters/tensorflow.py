@@ -8,7 +8,7 @@ import numpy as np
 
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError, PlanError
-from wellfed.feed.tree import map_tree
+from wellfed.feed.tree import map_tree, native
 
 try:
     import tensorflow as tf
@@ -62,7 +62,7 @@ def _value(column: Any) -> Any:
         return tf.RaggedTensor.from_row_splits(_value(column.values), column.row_splits, validate=False)
     if isinstance(column, Sparse):
         return tf.SparseTensor(column.indices, _value(column.values), column.dense_shape)
-    return column
+    return native(column) if isinstance(column, np.ndarray) else column
 
 
 def _spec(column: Any) -> Any:

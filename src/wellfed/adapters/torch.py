@@ -9,15 +9,16 @@ worker 1         batch 1       batch 3               them in turn, so the order 
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wellfed.adapters.loader import Loader
+from wellfed.adapters.loader import Loader, check_dataset
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError
-from wellfed.feed.tree import map_tree
+from wellfed.feed.tree import leaves, map_tree, native
 
 try:
     import torch
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["TorchDataset", "TorchLoader", "to_torch"]
 
 _TAG = (1 << 32) - 1
+_KEPT = (Bytes, Ragged, Sparse, bytes, str)  # What torch has no form for, or is made a tensor of before.
 
 
 def to_torch(element: Tree, move: Callable[[torch.Tensor], torch.Tensor] | None = None) -> Tree:
@@ -45,15 +47,32 @@ def to_torch(element: Tree, move: Callable[[torch.Tensor], torch.Tensor] | None 
 
     Returns:
       The same tree. Arrays become tensors of the same dtype and shape over the same memory (a copy where the array is
-      read-only or has negative strides, which torch has not). `Ragged` numbers become a nested tensor with layout
-      `torch.jagged` over values and row_splits, `Sparse` numbers a sparse COO tensor. Byte strings stay `Bytes` or
-      `bytes`: torch has none.
+      read-only, or has negative strides or another order of bytes, which torch has not). `Ragged` numbers become a
+      nested tensor with layout `torch.jagged` over values and row_splits, `Sparse` numbers a sparse COO tensor. Byte
+      strings stay `Bytes` or `bytes`: torch has none.
 
     Raises:
-      TypeError: torch has no such dtype.
+      TypeError: torch has no such dtype; names the column.
     """
     move = move or _same
-    return map_tree(lambda column: _tensor(column, move), element)
+    try:
+        return map_tree(lambda column: _tensor(column, move), element)
+    except TypeError as error:
+        for path, column in leaves(element):
+            if (dtype := np.asarray(column).dtype).kind not in "biufc" and not isinstance(column, _KEPT):
+                to_do = "make numbers of it with map(), or leave it out with select_columns()"
+                where = path or "the element"
+                raise TypeError(f"to_torch: torch has no dtype for {where} ({dtype}): {to_do}") from error
+        raise
+
+
+def _can_pin() -> bool:
+    try:
+        torch.empty(1).pin_memory()
+    except RuntimeError as error:
+        warnings.warn(f"TorchLoader: pin_memory=True has no effect here: {error}", stacklevel=3)
+        return False
+    return True
 
 
 def _same(tensor: torch.Tensor) -> torch.Tensor:
@@ -68,9 +87,9 @@ def _tensor(column: Any, move: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         indices = move(torch.from_numpy(np.ascontiguousarray(column.indices.T)))
         values = _tensor(column.values, move)
         return torch.sparse_coo_tensor(indices, values, column.dense_shape, check_invariants=True)
-    if isinstance(column, (Bytes, Ragged, Sparse, bytes, str)):
+    if isinstance(column, _KEPT):
         return column
-    array = np.asarray(column)
+    array = native(np.asarray(column))
     if not array.flags.writeable or any(stride < 0 for stride in array.strides):
         array = array.copy()
     return move(torch.from_numpy(array))
@@ -86,7 +105,8 @@ class TorchLoader(Loader[Any]):
     Args:
       dataset: What to deliver; batched, as a rule.
       device: Where tensors go, such as "cuda" or "cuda:1". None: they stay in the arrays' own memory.
-      pin_memory: Copy tensors to page-locked memory first. None: where the device is a CUDA one.
+      pin_memory: Copy tensors to page-locked memory first. None: where the device is a CUDA one. True without an
+        accelerator is a warning, as in torch's DataLoader.
 
     Example:
       >>> import numpy as np
@@ -101,7 +121,7 @@ class TorchLoader(Loader[Any]):
     ) -> None:
         self._device = None if device is None else torch.device(device)
         self._cuda = self._device is not None and self._device.type == "cuda"
-        self._pin = self._cuda if pin_memory is None else pin_memory
+        self._pin = self._cuda if pin_memory is None else bool(pin_memory) and _can_pin()
         self._stream = torch.cuda.Stream(self._device) if self._cuda else None
         super().__init__(dataset, ahead=1 if self._cuda else 0)
 
@@ -156,7 +176,7 @@ class TorchDataset(IterableDataset):  # type: ignore[misc]  # torch may be missi
 
     def __init__(self, dataset: Dataset) -> None:
         super().__init__()
-        self._dataset = dataset
+        self._dataset = check_dataset("TorchDataset", dataset)
         # Shared by all processes: (next epoch << 32) | the tag of the run over workers that is in the epoch before it.
         # One aligned word: it is read and written whole, and workers that race write the same.
         self._cell = torch.zeros(1, dtype=torch.int64).share_memory_()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from wellfed.cli import render
+from wellfed.cli.main import FOUND_SOMETHING
 from wellfed.cli.values import picture_size_or_side
 
 _SECONDS = 5.0
@@ -28,6 +29,13 @@ _SECONDS = 5.0
     metavar="HxW|SIDE",
     help="Decode pictures and make them this size; SIDE is the shorter one's.",
 )
+@click.option(
+    "--on-error",
+    type=click.Choice(["raise", "skip", "replace"]),
+    default="raise",
+    show_default=True,
+    help="A row that cannot be made ends the run, is left out, or gives way to another one.",
+)
 @click.option("--raw", is_flag=True, help="Feed the records' bytes, unparsed.")
 @click.option("--trace", type=click.Path(dir_okay=False), help="Write who did what when; ui.perfetto.dev opens it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -41,6 +49,7 @@ def command(
     seconds: float | None,
     threads: int | None,
     resize: tuple[int, int] | int | None,
+    on_error: str,
     raw: bool,
     trace: str | None,
     as_json: bool,
@@ -48,14 +57,15 @@ def command(
     """Show how fast PATH is fed to training, which step limits it, and what would help.
 
     PATH is a data set's folder, a TFRecord file, or a pattern of files. Features come from the data set's schema,
-    or are inferred from the first records. Epochs follow one another until time or steps are over.
+    or are inferred from the first records. Epochs follow one another until time or steps are over. The exit code is 1
+    where rows were left out or replaced, which the answer names.
 
     \b
     Example: wellfed bench 'train-*.tfrecord' --shuffle --seconds 10 --trace feed.json
     """
     from wellfed.feed import open_to_profile, profile  # noqa: PLC0415 -- it takes a while, and --help needs none.
 
-    dataset = open_to_profile(path, split, parse=not raw, resize=resize)
+    dataset = open_to_profile(path, split, parse=not raw, resize=resize, on_error=on_error)
     if shuffle:
         dataset = dataset.shuffle(seed=0)
     dataset = dataset.batch(batch_size).with_options(threads=threads)
@@ -63,3 +73,5 @@ def command(
     if trace is not None:
         found.save_trace(trace)
     render.profiled(found, as_json=as_json)
+    if found.stats.skipped or found.stats.replaced:
+        raise SystemExit(FOUND_SOMETHING)

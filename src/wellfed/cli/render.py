@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from wellfed.cli.main import one_line
 if TYPE_CHECKING:
     from wellfed import summary
     from wellfed.datasets import Shard, SkippedItem
-    from wellfed.feed import Profile
+    from wellfed.feed import Profile, ReplacedRow, SkippedRow
     from wellfed.io import RecordIndex
     from wellfed.packing import ExportReport, PackPlan, PackReport
 
@@ -198,7 +199,20 @@ def profiled(found: Profile, *, as_json: bool) -> None:
     least = console.measure(table).minimum  # What a terminal breaks is still there; what rich cuts off is not.
     console.print(table, width=max(console.width if sys.stdout.isatty() else _WIDTH, least))
     click.echo(text.getvalue(), nl=False)
+    _lost("left out", found.stats.skipped)
+    _lost("replaced", found.stats.replaced)
     _say(str(found))
+
+
+def _lost(what: str, rows: Sequence[SkippedRow] | Sequence[ReplacedRow]) -> None:
+    """Names each row once, however many epochs met it."""
+    each = Counter((row.where or f"row {row.position}", row.reason) for row in rows)
+    if each:
+        _say(f"{what} {len(rows):,} times:")
+    for (where, reason), times in list(each.items())[:_SHOWN_SKIPPED]:
+        _say(f"  {where}: {reason}" + (f" ({times:,} times)" if times > 1 else ""))
+    if len(each) > _SHOWN_SKIPPED:
+        _say(f"  and {len(each) - _SHOWN_SKIPPED:,} more; --json lists all")
 
 
 def features(schema: Mapping[str, Any]) -> None:

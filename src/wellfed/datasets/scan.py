@@ -20,6 +20,8 @@ def scan_files(
     compression_type: str | None = None,
     *,
     limit: int | None = None,
+    on_damage: str = "raise",
+    check_crc: bool = True,
     remote: RemoteOptions | None = None,
 ) -> Scan:
     """Finds which features the records of files have, as `scan_features` does.
@@ -28,11 +30,13 @@ def scan_files(
       files: Paths or URLs, read one after another.
       compression_type: "", "GZIP" or "ZLIB"; None has it told from the content.
       limit: Read at most this many records. [records] None for all.
+      on_damage: "raise", or "skip": damaged records are left out.
+      check_crc: Prove each payload's sum. The header's is always proved.
       remote: How URLs are read; None for the usual way.
 
     Raises:
       MalformedExampleError: A record is no Example; `path` and `record_index` say which.
-      RecordError: A record is damaged.
+      RecordError: A record is damaged, and `on_damage` is "raise".
       OSError: A file cannot be read.
     """
     begun: list[tuple[int, str]] = []  # How many records stand before each file.
@@ -41,7 +45,9 @@ def scan_files(
         count = 0
         for file in files:
             begun.append((count, file))
-            for record in TFRecordReader(file, compression_type, remote=remote):
+            for record in TFRecordReader(
+                file, compression_type, on_damage=on_damage, check_crc=check_crc, remote=remote
+            ):
                 count += 1
                 yield record
 

@@ -49,18 +49,25 @@ class Meter:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def run(self, work: Callable[[], Unit], before: Unit | None = None) -> Unit:
-        """Does what a step does to a unit, and counts it; a unit that comes back as it was has no bytes of its own."""
+        """Does what a step does to a unit, and counts it; a unit that comes back as it was has no bytes of its own.
+
+        Work that fails took its time too: its rows may be replaced or left out, and the feed goes on.
+        """
+        unit: Unit | None = None
         cpu, began = thread_time(), perf_counter()
-        unit = work()
-        ended, cpu = perf_counter(), thread_time() - cpu
-        nbytes = unit.nbytes() if unit is not before else 0
-        with self._lock:
-            self.rows += len(unit)
-            self.seconds += ended - began
-            self.cpu_seconds += cpu
-            self.nbytes += nbytes
-        if self.trace is not None:
-            self.trace.span(self.name, began, ended, rows=len(unit), bytes=nbytes)
+        try:
+            unit = work()
+        finally:
+            ended, cpu = perf_counter(), thread_time() - cpu
+            rows = 0 if unit is None else len(unit)
+            nbytes = 0 if unit is None or unit is before else unit.nbytes()
+            with self._lock:
+                self.rows += rows
+                self.seconds += ended - began
+                self.cpu_seconds += cpu
+                self.nbytes += nbytes
+            if self.trace is not None:
+                self.trace.span(self.name, began, ended, rows=rows, bytes=nbytes)
         return unit
 
     def reused(self, rows: int) -> None:
@@ -279,7 +286,9 @@ class Account:
         return tuple(stage for _, stage in stages)
 
     def _stage(self, number: int, flow: _Flow) -> StageStats:
-        waited = self._parts[number].gauge.waited_seconds if number in self._parts else 0.0
+        # A verb that takes columns has no flow between itself and the threads that make them.
+        engines = [number, *(each for each in flow.below if each not in self._flows)]
+        waited = sum(self._parts[each].gauge.waited_seconds for each in engines if each in self._parts)
         below = sum(self._flows[each].seconds for each in flow.below if each in self._flows)
         own = max(flow.seconds - below - waited, 0.0)
         last = number == max(self._flows)

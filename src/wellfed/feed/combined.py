@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from wellfed.feed.calls import Cancelled
 from wellfed.feed.cursors import Cursor, Stream
+from wellfed.feed.guard import bare
 from wellfed.feed.tree import Tree
 
 if TYPE_CHECKING:
@@ -117,30 +119,67 @@ class InPattern(Iterator[Tree]):
         self._place, turns, ended, cursors = cursor or (0, [0] * count, [], [None] * count)
         self._turns, self._ended = list(turns), set(ended)
         self._sources = [open_turn(which, self._turns[which], cursors[which]) for which in range(count)]
+        # Elements, or errors, that were looked for before their turn, and where their sources stood before them.
+        self._held: dict[int, tuple[Cursor, Tree, Exception | None]] = {}
 
     def __next__(self) -> Tree:
         if self._place < 0:
             raise StopIteration
-        chosen = self._node.pattern[self._place]
         try:
-            element = next(self._sources[chosen])
+            element = self._next_of(self._node.pattern[self._place])
         except StopIteration:
-            place, self._place = self._place, -1
-            element = self._again(chosen)
-            self._place = place
+            self._place = -1
+            raise
         self._place = (self._place + 1) % len(self._node.pattern)
         return element
 
-    def _again(self, chosen: int) -> Tree:
-        """The first element of the next turn of a source that ended; raises StopIteration where the mix ends."""
-        self._ended.add(chosen)
-        if self._node.stop == "first" or len(self._ended) == len(set(self._node.pattern)):
+    def _next_of(self, chosen: int) -> Tree:
+        if chosen not in self._ended:
+            try:
+                return self._take(chosen)
+            except StopIteration:
+                self._ended.add(chosen)
+        if self._node.stop == "first" or not self._any_left():
             raise StopIteration
+        for element in self._sources[chosen]:
+            return element
         self._turns[chosen] += 1
         self._sources[chosen] = self._open(chosen, self._turns[chosen], None)
         return next(self._sources[chosen])
 
+    def _take(self, which: int) -> Tree:
+        if which not in self._held:
+            return next(self._sources[which])
+        _, element, error = self._held.pop(which)
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # See `attempt`.
+        return element
+
+    def _any_left(self) -> bool:
+        """Whether a source has an element that was not given yet; only looking tells that one has none."""
+        for which in sorted(set(self._node.pattern) - self._ended):
+            if which in self._held:
+                return True
+            before = self._sources[which].cursor()
+            try:
+                self._held[which] = before, next(self._sources[which]), None
+            except StopIteration:
+                self._ended.add(which)
+                continue
+            except Cancelled:
+                raise
+            except Exception as error:  # noqa: BLE001 -- raised in its turn.
+                self._held[which] = before, None, bare(error)
+            return True
+        return False
+
     def cursor(self) -> Cursor:
         """See `Stream`."""
-        cursors = [source.cursor() for source in self._sources]
+        cursors = [
+            self._held[which][0] if which in self._held else source.cursor()
+            for which, source in enumerate(self._sources)
+        ]
         return [self._place, list(self._turns), sorted(self._ended), cursors]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 from wellfed.feed.readers import Readers
 from wellfed.feed.rewrite import leave_errors_out
 from wellfed.feed.sequential_verbs import SequentialVerbs
-from wellfed.feed.specs import public_spec, spec_of, spec_of_element
+from wellfed.feed.specs import public_spec, spec_of, spec_of_element, with_open_rows
 from wellfed.feed.tree import map_tree
 from wellfed.feed.verbs import Verbs
 
@@ -128,7 +128,7 @@ class Dataset(Verbs, SequentialVerbs):
         """The form of an element: a tree like it with `TensorSpec`s and the like for leaves.
 
         It follows from the plan up to the first function of a user's. After one, the first element is made and shows
-        its form: then each shape is that element's own.
+        its form: then each shape is that element's own, with None for the rows of batches that may be smaller.
 
         Raises:
           PlanError: A function hides the form, and there is no first element.
@@ -144,7 +144,7 @@ class Dataset(Verbs, SequentialVerbs):
             return map_tree(public_spec, spec)
         with Dataset(self._node, self._readers, replace(self._options, threads=1)).epoch(0) as iterator:
             for element in iterator:
-                return spec_of_element(element)
+                return with_open_rows(self._node, spec_of_element(element))
         raise PlanError("element_spec", "a function hides the form of an element, and there is none to look at")
 
     def cardinality(self) -> int:

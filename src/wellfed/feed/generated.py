@@ -51,10 +51,18 @@ class Generated(Iterator[Tree]):
         return {_MARK: [self._given, None if known is None else known()]}
 
 
-def can_go_on(cursor: Cursor) -> bool:
-    """Whether a cursor of a plan over generators tells where each of them stands."""
+def can_go_on(cursor: Cursor, makers: Iterable[Callable[[], Iterable[Any]]]) -> bool:
+    """Whether a plan over generators can go on at a cursor.
+
+    Args:
+      cursor: Where the plan stood. It may tell nothing of a generator that is read again from its start, as behind the
+        first elements, or where a verb still holds one of them: then its iterator is asked whether it has a state.
+      makers: What each generator is made by.
+    """
     found = list(_states(cursor))
-    return bool(found) and all(saved is not None or not given for given, saved in found)
+    if found:
+        return all(saved is not None or not given for given, saved in found)
+    return all(hasattr(iter(call(_MARK, make)), "load_state_dict") for make in makers)
 
 
 def _states(cursor: Cursor) -> Iterator[tuple[int, Any]]:

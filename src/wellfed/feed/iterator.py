@@ -16,6 +16,7 @@ from wellfed.feed.account import Account
 from wellfed.feed.delivered import Delivered
 from wellfed.feed.elastic import consumed, last_shard, sharing
 from wellfed.feed.generated import can_go_on
+from wellfed.feed.pipeline import Pipeline
 from wellfed.feed.running import Runner, elements_of
 from wellfed.feed.stats import FeedStats
 from wellfed.feed.tree import Tree
@@ -180,8 +181,8 @@ class DatasetIterator(Iterator[Tree]):
         here = self.state_dict()
         elastic = last_shard(self._node) is not None
         state.check(saved, here, elastic=elastic and "ahead" not in saved)
-        opaque = any(isinstance(step, plan.Generator) for step in plan.walk(self._node))
-        if opaque and saved["position"] and not can_go_on(saved["cursor"]):
+        makers = [step.make for step in plan.walk(self._node) if isinstance(step, plan.Generator)]
+        if makers and saved["position"] and not can_go_on(saved["cursor"], makers):
             raise StateError("from_generator cannot go on in the middle: only its maker knows what it yielded before")
         if self._closed:
             raise StateError("this iterator is closed: load the state into a new one, from iter(dataset)")
@@ -208,6 +209,21 @@ class DatasetIterator(Iterator[Tree]):
         self._position, self._cursor = position + sum(stop - start for start, stop in ahead), cursor
         if ahead or self._delivered is not None:
             self._delivered = Delivered(position, ahead)
+
+    def is_whole(self) -> bool:
+        """Whether the state that was loaded is that of a whole epoch. Without a length, that is seen only on the way.
+
+        Where the rest of an epoch was shared anew, its length is that of the rest.
+        """
+        if not plan.is_addressable(self._node):
+            return False
+        if self._position:
+            return self._position >= (self._length_of(self._node) or self._position + 1)
+        shard = last_shard(self._node) if self._context.consumed else None
+        return shard is not None and self._context.consumed >= (self._length_of(shard.source) or 0)
+
+    def _length_of(self, node: plan.Node) -> int | None:
+        return Pipeline(node, self._readers.open(), self._context).length()
 
     @property
     def epoch(self) -> int:

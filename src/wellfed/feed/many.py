@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from wellfed.feed.order import ENDLESS, Countable, Positions, length_of
+from wellfed.feed.order import ENDLESS, Countable, Positions
 from wellfed.feed.tree import concat_rows, map_tree, map_trees
-from wellfed.feed.unit import Unit, moved, sources_of
+from wellfed.feed.unit import Unit, moved, sizes_of, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +69,8 @@ class Concatenated:
 
     def _start(self, number: int) -> int:
         while len(self._starts) <= number:
-            length = length_of(self._sources[len(self._starts) - 1], "concatenate")
-            self._starts.append(self._starts[-1] + length)
+            length = self._sources[len(self._starts) - 1].available(ENDLESS)
+            self._starts.append(min(self._starts[-1] + length, ENDLESS))
         return self._starts[number]
 
     def available(self, stop: int) -> int:
@@ -118,10 +118,11 @@ class Mixed:
         """The number of elements: where the first source ends, or the last."""
         if self._length < 0:
             self._lengths = [min(source.available(ENDLESS), ENDLESS) for source in self._sources]
-            ends = [self._end(source) for source in range(len(self._sources)) if self._quotas[source]]
-            self._length = min(ends) if self._stop == "first" else max(ends)
-            if min(self._lengths) == 0:
-                self._length = 0
+            shared = [source for source in range(len(self._sources)) if self._quotas[source]]
+            # One that is empty cannot start again: all ends where it is first due.
+            ending = [source for source in shared if self._stop == "first" or not self._lengths[source]]
+            whole = max((self._end(source) for source in shared if source not in ending), default=ENDLESS)
+            self._length = min([whole, *map(self._end, ending)])
         return self._length
 
     def _end(self, source: int) -> int:
@@ -130,7 +131,7 @@ class Mixed:
         if length >= ENDLESS:
             return ENDLESS
         places = np.flatnonzero(self._pattern == source)
-        if self._stop == "first":
+        if self._stop == "first" or not length:
             return length // quota * len(self._pattern) + int(places[length % quota])
         return (length - 1) // quota * len(self._pattern) + int(places[(length - 1) % quota]) + 1
 
@@ -189,8 +190,8 @@ def _join_rows(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
 def _join_batches(parts: list[Unit], order: NDArray[np.int64]) -> Unit:
     elements = [element for part in parts for element in part]
     rows = np.concatenate([part.rows for part in parts])
-    ends = np.cumsum(np.concatenate([np.diff(part.splits) for part in parts if part.splits is not None]))
-    sizes = np.diff(ends, prepend=0)
+    sizes = sizes_of(parts)
+    ends = np.cumsum(sizes)
     of_rows = np.concatenate([np.arange(ends[i] - sizes[i], ends[i]) for i in order])
     splits = np.concatenate([[0], np.cumsum(sizes[order])])
     return Unit(None, [elements[i] for i in order], rows[of_rows], sources_of(parts)[of_rows], splits)

@@ -168,7 +168,7 @@ def TFRecordDataset(  # noqa: N802 -- tf.data's name.
         raise PlanError("TFRecordDataset", f"a path, a pattern or several are due, got {filenames!r}")
     files = tuple(expand_patterns(filenames))
     if features == "infer":
-        features = infer_features(files, compression_type, remote)[0]
+        features = infer_features(files, compression_type, remote, on_damage=on_damage, check_crc=check_crc)[0]
     records = _over(plan.Records(files, None, compression_type, on_damage, check_crc, remote))
     return records if features is None else records.parse(features)
 
@@ -214,6 +214,8 @@ def infer_features(
     compression_type: str | None = None,
     remote: RemoteOptions | None = None,
     *,
+    on_damage: str = "raise",
+    check_crc: bool = True,
     required: bool = True,
 ) -> tuple[dict[str, FeatureSpec], list[str]]:
     """What the first 1,000 records of some files hold.
@@ -222,6 +224,8 @@ def infer_features(
       files: Paths or URLs.
       compression_type: Of the files; None has it told from the content.
       remote: How URLs are read; None for the usual way.
+      on_damage: As in `TFRecordDataset`.
+      check_crc: As in `TFRecordDataset`.
       required: Whether records without any feature are an error.
 
     Returns:
@@ -231,7 +235,7 @@ def infer_features(
       MalformedExampleError: A record is no Example.
       DatasetError: There is no feature, and one is `required`.
     """
-    scan = scan_files(files, compression_type, limit=_SCANNED, remote=remote)
+    scan = scan_files(files, compression_type, limit=_SCANNED, on_damage=on_damage, check_crc=check_crc, remote=remote)
     features = dict(infer_spec(scan).features)
     if not features and required:
         seen = f"none of the first {scan.records:,} records" if scan.records else "no record, so none"
@@ -256,7 +260,7 @@ def _open_folder(
         raise DatasetError(f"{asked} This data set has {names}", str(path))
     dataset = _over(plan.Records(tuple(found.splits[split].files), None, found.compression, **options))
     if features == "infer":
-        features = infer_features(found.splits[split].files, found.compression, options["remote"])[0]
+        features = infer_features(found.splits[split].files, found.compression, **options)[0]
     if features is not None:
         return dataset.parse(features)
     if found.schema.records == "Example":

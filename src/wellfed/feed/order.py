@@ -269,7 +269,7 @@ class Repeated:
         return min(stop, found * self._times)
 
     def resolve(self, positions: Positions) -> Positions:
-        at, length = positions.at, max(length_of(self._source, "repeat"), 1)
+        at, length = positions.at, max(self._source.available(ENDLESS), 1)
         base = positions.epoch * self._epochs_below
         if isinstance(at, range) and len(at) and at[0] // length == at[-1] // length:
             turn = at[0] // length

@@ -247,10 +247,8 @@ class Pipeline:
         base, first_source = self._base, len(self._readers)
         if isinstance(node, plan.Cache):
             self._base = self._depth
-        below = [self._operator(source) for source in plan.below(node)]
+        below = [self._below(node, source) for source in plan.below(node)]
         self._base = base
-        if isinstance(node, plan.Batches) and not plan.has_batches(node.source):
-            below = [self._guarded(below[0])]
         depth = self._depth
         self._depth += 1
         match node:
@@ -280,6 +278,12 @@ class Pipeline:
         if isinstance(node, plan.Cache):
             return Kept(node, below[0], order, stage, meter, *self._keeping(node, first_source))
         return Through(node, below[0], order, stage, meter)
+
+    def _below(self, node: plan.Node, source: plan.Node) -> Operator:
+        """What is below a node, guarded where batches are made of it, or where only its neighbours have batches."""
+        operator = self._operator(source)
+        first = plan.has_batches(node) and not plan.has_batches(source)
+        return self._guarded(operator) if first else operator
 
     def _keeping(self, node: plan.Cache, first_source: int) -> tuple[Keeping, int, bool]:
         sources = self._readers[first_source:]

@@ -180,7 +180,12 @@ class _Run:
 
 
 def open_to_profile(
-    path: str, split: str | None = None, *, parse: bool = True, resize: int | tuple[int, int] | None = None
+    path: str,
+    split: str | None = None,
+    *,
+    parse: bool = True,
+    resize: int | tuple[int, int] | None = None,
+    on_error: str = "raise",
 ) -> Dataset:
     """A data set for people who only have a path: features by its schema, or inferred from its first records.
 
@@ -190,6 +195,7 @@ def open_to_profile(
       parse: False feeds the records' bytes.
       resize: Decode pictures and make them this size, (height, width) or a shorter side. None: pictures of files stay
         encoded, those of a folder are decoded as its schema says.
+      on_error: As in `Dataset.with_options`; where it does not raise, features are inferred from whole records only.
 
     Raises:
       DatasetError: The folder holds no data set, or no such split.
@@ -201,17 +207,18 @@ def open_to_profile(
         node = node.source
     assert isinstance(node, plan.Records)
     if not parse:
-        return open_dataset(list(node.files))
+        return open_dataset(list(node.files)).with_options(on_error=on_error)
     if node.features is not None:
         columns = (_picture_column(step) for step in plan.walk(dataset._node))
         pictures = [column for column in columns if column is not None]
     else:
-        features, pictures = infer_features(node.files, required=False)
+        on_damage = "raise" if on_error == "raise" else "skip"
+        features, pictures = infer_features(node.files, on_damage=on_damage, required=False)
         dataset = open_dataset(list(node.files), features=features or None)
     if resize is not None:
         for column in pictures:
             dataset = dataset.map(Resize(column, resize))
-    return dataset
+    return dataset.with_options(on_error=on_error)
 
 
 def _picture_column(step: plan.Node) -> str | None:

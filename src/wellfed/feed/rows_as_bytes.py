@@ -19,7 +19,7 @@ import numpy as np
 from wellfed.columns import Bytes
 from wellfed.feed.dense_rows import dense_columns
 from wellfed.feed.elements import decode_element, encode_element
-from wellfed.feed.specs import stack_as
+from wellfed.feed.specs import TensorSpec, stack_as
 from wellfed.feed.tree import Tree, leaves
 from wellfed.feed.unit import Unit, sources_of
 
@@ -62,7 +62,9 @@ def decode_unit(contents: Sequence[Content], spec: Tree | None) -> Unit:
       contents: What `encode_unit` gave for each; at least one.
       spec: The form of an element where it is known; rows of different length become columns of that form.
     """
-    dense = _decode_dense(contents)
+    # Rows of any length are no array either where those at hand happen to be of one length.
+    fixed = spec is None or all(type(leaf) is TensorSpec for _, leaf in leaves(spec))
+    dense = _decode_dense(contents) if fixed else None
     if dense is not None:
         return dense
     ids, elements = [], []

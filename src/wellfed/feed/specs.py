@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -107,6 +107,32 @@ def spec_of(node: plan.Node) -> Tree | None:
 def spec_of_element(element: Tree) -> Tree:
     """The form that one element has."""
     return map_tree(_of_leaf, element)
+
+
+def with_open_rows(node: plan.Node, shown: Tree) -> Tree:
+    """The form that an element of `node` shows, with None for the number of rows where batches may differ in it."""
+    if isinstance(node, plan.Zip):
+        return tuple(map(with_open_rows, node.sources, shown))
+    if isinstance(node, plan.Enumerate):
+        return shown[0], with_open_rows(node.source, shown[1])
+    if isinstance(node, plan.Map) and isinstance(node.function, StackRows):
+        return with_open_rows(node.source, shown)
+    if isinstance(node, (*get_args(plan.Batches), plan.Rebatch, plan.Bucket, plan.Window)):
+        return shown if _have_one_size(node) else map_tree(_open_rows, shown)
+    if isinstance(node, (plan.Map, plan.Scan, plan.Interleave, plan.Unbatch)):
+        return shown
+    for source in plan.below(node)[isinstance(node, plan.ChooseFromDatasets) :]:
+        shown = with_open_rows(source, shown)
+    return shown
+
+
+def _have_one_size(node: Any) -> bool:
+    sizes = getattr(node, "batch_sizes", ())
+    return bool(node.drop_remainder) and not isinstance(node, plan.Bucket) and len(set(sizes)) <= 1
+
+
+def _open_rows(leaf: TensorSpec) -> TensorSpec:
+    return replace(leaf, shape=(None, *leaf.shape[1:]))
 
 
 def _of_leaf(leaf: Any) -> TensorSpec:

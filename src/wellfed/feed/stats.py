@@ -65,7 +65,8 @@ class StageStats:
     Attributes:
       name: The step, such as "map(decode)".
       rows: Elements that it made: rows, or batches from `batch` on.
-      seconds: Time that threads spent in it, without the steps below; threads add up. [s]
+      seconds: Time that threads spent in it, without the steps below, also where it failed and the feed went on;
+        threads add up. [s]
       cpu_seconds: How much of `seconds` those threads had a core. What is missing they waited: for a disk, for the
         interpreter, or for a core that someone else had. [s]
       nbytes: Size of what it made; 0 for steps that only choose and order, and in streams. [bytes]

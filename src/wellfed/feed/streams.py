@@ -91,8 +91,11 @@ class Streams:
         Raises:
           PlanError: A verb needs rows by number, and a verb before it lost them.
         """
-        below = [self._numbers[id(source)] for source in plan.below(node)]
-        return self._account.flow(self._numbers[id(node)], node, below, self._open(node, context, cursor, few))
+        columns = self._columns(node, context)
+        sources = plan.below(node) if columns is None else columns[:1]
+        below = [self._numbers[id(source)] for source in sources]
+        elements = self._open(node, context, cursor, few) if columns is None else columns[1](cursor)
+        return self._account.flow(self._numbers[id(node)], node, below, elements)
 
     def _open(self, node: plan.Node, context: RunContext, cursor: Cursor, few: bool) -> Stream:
         if plan.is_addressable(node):
@@ -104,8 +107,6 @@ class Streams:
             return self._repeat(node, context, cursor)
         if isinstance(node, plan.Many):
             return self._many(node, context, cursor)
-        if isinstance(node, plan.Batches | plan.Rebatch) and (columns := self._columns(node, context)) is not None:
-            return Regrouped(node, columns, cursor)
         return self._stage(node, context, cursor, few)
 
     def _stage(self, node: Any, context: RunContext, cursor: Cursor, few: bool) -> Stream:
@@ -131,21 +132,23 @@ class Streams:
         del number
         return cached(node, source, context, self._below.files(node.source), replacing=self._below.replacing)
 
-    def _columns(self, over: plan.Batches | plan.Rebatch, context: RunContext) -> Callable[[Cursor], Stream] | None:
-        """Opens the rows that a node makes batches of as columns of many rows, where they are made so."""
+    def _columns(self, over: Any, context: RunContext) -> tuple[plan.Node, Callable[[Cursor], Stream]] | None:
+        """Where a node makes batches of rows that come as columns of many: where these come from, and what opens it."""
+        if not isinstance(over, plan.Batches | plan.Rebatch):
+            return None
         node: plan.Node = over if isinstance(over, plan.Rebatch) else over.source
         while isinstance(node, plan.Prefetch):
             node = node.source
         if isinstance(node, plan.Unbatch) or node is over:
             (batches,) = plan.below(node)
-            return lambda cursor: self.open(batches, context, cursor)
+            return batches, partial(Regrouped, over, lambda below: self.open(batches, context, below))
         if not isinstance(node, plan.IgnoreErrors) or not plan.is_addressable(node.source):
             return None
         if plan.has_batches(node.source):
             return None
         inside = context.without_errors(node.log_warning)
-        part = self._account.part(self._numbers[id(node.source)])
-        return lambda cursor: self._below.columns(node.source, inside, cursor or 0, part)
+        rows, part = node.source, self._account.part(self._numbers[id(node.source)])
+        return rows, partial(Regrouped, over, lambda below: self._below.columns(rows, inside, below or 0, part))
 
     def _draw(self, node: plan.Draws, context: RunContext, cursor: Cursor) -> Stream:
         sources: tuple[plan.Node, ...] = node.sources

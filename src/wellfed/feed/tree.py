@@ -121,6 +121,11 @@ def _nbytes_of_leaf(leaf: Any) -> int:
     return len(leaf) if isinstance(leaf, (bytes, str)) else int(np.asarray(leaf).nbytes)
 
 
+def native(array: Any) -> Any:
+    """The array in this machine's order of bytes, the only one that other libraries take; a copy where it is not."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def stack(elements: Sequence[Tree]) -> Tree:
     """The columns whose rows are `elements`; rows that do not stack become an array of objects."""
     return _stack(elements, "")
@@ -140,7 +145,7 @@ def _stack(elements: Sequence[Tree], path: str) -> Tree:
     arrays = [np.asarray(element) for element in elements]
     if any(a.shape != arrays[0].shape or a.dtype != arrays[0].dtype for a in arrays):
         return _objects(arrays)
-    return np.stack(arrays)
+    return np.stack(arrays, dtype=arrays[0].dtype)  # Else NumPy turns the bytes of big-endian ones.
 
 
 def _stack_columns(rows: Sequence[Any]) -> Any:

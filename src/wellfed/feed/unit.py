@@ -125,8 +125,7 @@ def concat_units(units: Sequence[Unit]) -> Unit:
     rows = np.concatenate([unit.rows for unit in units])
     source = np.concatenate([np.broadcast_to(np.asarray(unit.source, np.int64), len(unit.rows)) for unit in units])
     if any(unit.splits is not None for unit in units):
-        sizes = np.concatenate([np.diff(unit.splits) for unit in units if unit.splits is not None])
-        splits = np.concatenate([[0], np.cumsum(sizes)])
+        splits = np.concatenate([[0], np.cumsum(sizes_of(units))])
         return Unit(None, [element for unit in units for element in unit], rows, source, splits)
     return Unit(map_trees(concat_rows, [unit.as_columns() for unit in units]), None, rows, source)
 
@@ -145,6 +144,11 @@ def _mapping_batches(columns: Mapping[str, Any], bounds: list[int], *, copy: boo
         else:
             yield {name: column[start:stop] for name, column in items}
         start = stop
+
+
+def sizes_of(units: Sequence[Unit]) -> NDArray[np.int64]:
+    """How many rows each element of the units has, one after another: int64. An element that is a row has one."""
+    return np.concatenate([np.ones(len(u.rows), np.int64) if u.splits is None else np.diff(u.splits) for u in units])
 
 
 def sources_of(units: Sequence[Unit]) -> NDArray[np.int64]:

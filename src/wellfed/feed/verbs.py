@@ -207,7 +207,7 @@ class Verbs(ElementVerbs):
           weights: The share of each, this one first; they need not sum to 1. Equal where None. Shares are kept exactly
             where they are fractions of a whole number up to 4096, and to 1/4096 otherwise.
           stop: "first": end where a data set would have to start again. "last": end when each was given whole; the
-            shorter ones start again, with a new epoch of theirs.
+            shorter ones start again, with a new epoch of theirs. Both end where an empty one is due.
 
         Raises:
           PlanError: Weights are missing, negative or all 0.
