@@ -64,6 +64,8 @@ class FeatureParser:
         slots: list[Slot] = []
         self._slots_of: dict[str, list[int]] = {}
         for name, feature in self.features.items():
+            if not isinstance(name, str):
+                raise TypeError(f"a feature's name must be a str, got {name!r}")
             if isinstance(feature, PresentFeature):
                 continue
             if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
@@ -108,6 +110,9 @@ class FeatureParser:
         Returns, Raises:
           As in `parse_example`; ValueError also where `out` or `present` do not fit.
         """
+        if not hasattr(serialized, "__len__"):
+            got = type(serialized).__name__
+            raise TypeError(f"serialized must be a sequence of records, such as a list of them, got {got}")
         rows = len(serialized)
         dense = self._memory(rows, out or {})
         memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
@@ -208,8 +213,12 @@ def compile_features(features: Mapping[str, FeatureSpec]) -> FeatureParser:
     """Compiles features for many calls of `parse`; the last few are kept, so that asking again costs little.
 
     Raises:
+      TypeError: `features` is no mapping from names.
       ValueError: No feature is given, one is no feature, or two read the same key in different ways.
     """
+    if not isinstance(features, Mapping):
+        due = 'features must be a mapping such as {"x": FixedLenFeature([], np.int64)}'
+        raise TypeError(f"{due}, got {type(features).__name__}")
     try:
         return _compiled(tuple(features.items()))
     except TypeError:  # Something that cannot be hashed, and so is no feature.
