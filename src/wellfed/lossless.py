@@ -184,7 +184,9 @@ def _flat(key: str, value: Any) -> tuple[int, Any]:
 def _refuse_masked(key: str, array: Any) -> None:
     """NumPy's masked arrays: what is masked would be stored as if it were there."""
     if isinstance(array, np.ndarray) and np.any(getattr(array, "mask", False)):
-        raise EncodeError("masked values have no place in an Example; .filled(value) or .compressed() gives others", key)
+        raise EncodeError(
+            "masked values have no place in an Example; .filled(value) or .compressed() gives others", key
+        )
 
 
 def _flat_list(key: str, items: Sequence[Any]) -> tuple[int, Any]:

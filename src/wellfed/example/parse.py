@@ -57,15 +57,11 @@ class FeatureParser:
     """
 
     def __init__(self, features: Mapping[str, FeatureSpec]) -> None:
-        if not features:
-            raise ValueError("features must name at least one feature, got none")
-        self.features = features = dict(features)
+        self.features = features = _checked(features)
         numbers: dict[str, int] = {}
         slots: list[Slot] = []
         self._slots_of: dict[str, list[int]] = {}
         for name, feature in self.features.items():
-            if not isinstance(name, str):
-                raise TypeError(f"a feature's name must be a str, got {name!r}")
             if isinstance(feature, PresentFeature):
                 continue
             if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
@@ -202,6 +198,14 @@ class FeatureParser:
                 f'{argument}: "{name}" is no feature that reads one key alone; there are {[*self.features]}'
             )
         return numbers[0]
+
+
+def _checked(features: Mapping[str, FeatureSpec]) -> dict[str, FeatureSpec]:
+    if not features:
+        raise ValueError("features must name at least one feature, got none")
+    if odd := [name for name in features if not isinstance(name, str)]:
+        raise TypeError(f"a feature's name must be a str, got {odd[0]!r}")
+    return dict(features)
 
 
 @functools.lru_cache(maxsize=256)

@@ -359,7 +359,7 @@ def _as_rows(rows: ArrayLike) -> NDArray[np.int64]:
     """Numbers of records as an array."""
     array = np.asarray(rows)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"records are asked for by a list or an array of integers, got {str(rows):.60}")
+        raise TypeError(f"records are asked for by a list or an array of integers, got {rows!s:.60}")
     return array.astype(np.int64, copy=False)
 
 

@@ -29,7 +29,7 @@ class ShardReport:
       split: The split it belongs to.
       expected_records: How many records the metadata says.
       file: What its records gave; None where it could not be read.
-      problems: What is wrong beyond damaged records, as phrases: missing, not to be read, of another size, count or checksum.
+      problems: What is wrong beyond damaged records, as phrases: missing, unreadable, another size, count or checksum.
     """
 
     path: str
