@@ -165,6 +165,13 @@ def test_a_full_disk_is_named_and_leaves_nothing_behind(tmp_path, tiny):
     assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
 
 
+def test_a_place_that_cannot_be_made_is_named(tmp_path, tiny):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(NotADirectoryError, match=f"'{tmp_path / 'file' / 'back'}'"):
+        export(tiny, tmp_path / "file" / "back", to="csv")
+
+
 def test_damage_leaves_nothing_behind(tmp_path, tiny):
     (shard,) = tiny.glob("*.tfrecord-*")
     content = bytearray(shard.read_bytes())

@@ -104,8 +104,9 @@ def export(
         else:
             partial.replace(place)
     except OSError as error:
-        if not error.filename and not isinstance(error, WellfedError):
-            error.filename = str(place)  # A full disk has no name of its own.
+        # A full disk has no name of its own, and nobody knows the temporary folder's.
+        if error.filename in (None, str(partial)) and not isinstance(error, WellfedError):
+            error.filename = str(place)
         raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
