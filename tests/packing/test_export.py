@@ -165,6 +165,15 @@ def test_a_full_disk_is_named_and_leaves_nothing_behind(tmp_path, tiny):
     assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
 
 
+def test_a_name_with_a_byte_0_is_escaped(tmp_path):
+    picture = encode_image(np.zeros((2, 2, 3), np.uint8))
+    rows = [{"image": picture, "kind": "c\0", "filename": "a\0.png"}, {"image": picture, "kind": "d", "filename": "b"}]
+    pack(Items(rows, label="kind"), tmp_path / "packed", name="n")
+    export(tmp_path / "packed", tmp_path / "back")
+
+    assert sorted(contents(tmp_path / "back")) == ["train/c\\0/a\\0.png", "train/d/b"]
+
+
 def test_a_place_that_cannot_be_made_is_named(tmp_path, tiny):
     (tmp_path / "file").touch()
 

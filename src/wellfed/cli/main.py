@@ -82,6 +82,9 @@ class App(LazyGroup):
         except (WellfedError, OSError) as error:
             self._tell(ctx, error, sentence(error))
             ctx.exit(FOUND_SOMETHING if isinstance(error, RecordError) else COULD_NOT_RUN)
+        except MemoryError as error:
+            self._tell(ctx, error, f"memory ran out: {error or 'no bytes were left'}")
+            ctx.exit(COULD_NOT_RUN)
         except Exception as error:  # noqa: BLE001 -- the last line of defence; --debug shows all of it.
             self._tell(ctx, error, f"this is a bug in wellfed: {type(error).__name__}: {error} (--debug shows more)")
             ctx.exit(OUR_BUG)

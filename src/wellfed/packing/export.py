@@ -214,19 +214,24 @@ class _Folders:
         kind = self._schema[self._label]
         assert isinstance(kind, ClassLabel)
         number = int(row[self._label])
-        name = kind.names[number] if 0 <= number < len(kind.names) else str(number)
+        name = _nameable(kind.names[number] if 0 <= number < len(kind.names) else str(number))
         # A class may be a path, as nested class folders are; it must not lead out of the folder.
         return Path(*(part for part in PurePosixPath(name).parts if part not in ("/", "..")))
 
     def _free_name(self, folder: Path, row: Row, encoded: bytes, number: int) -> Path:
         kind = image.sniff_format(encoded) or "bin"
-        given = PurePosixPath(str(row.get("filename", ""))).name
+        given = PurePosixPath(_nameable(str(row.get("filename", "")))).name
         path = folder / (given or f"{number:08d}{_SUFFIXES.get(kind, '.' + kind)}")
         again = 1
         while path.exists():
             path = folder / f"{Path(given or str(number)).stem}-{again}{path.suffix}"
             again += 1
         return path
+
+
+def _nameable(text: str) -> str:
+    """A name as a file can have it: byte 0 is the one that none can."""
+    return text.replace("\0", "\\0")
 
 
 # --- CSV -----------------------------------------------------------------------------------------
