@@ -97,6 +97,7 @@ def column_parts(key: Any, column: Any) -> tuple[Parts, int]:
         raise EncodeError(f"a name (str) is due, got {key!r}", str(key))
     if isinstance(column, Ragged):
         return _ragged_parts(key, column), len(column)
+    _refuse_masked(key, column)
     if isinstance(column, Bytes):
         return Parts(BYTES, *_as_buffer(BYTES, column), None, math.prod(column.shape[1:])), len(column)
     if isinstance(column, np.ndarray) and column.ndim and column.dtype.kind not in "OSU":
@@ -115,7 +116,11 @@ def all_parts(columns: Mapping[str, Any]) -> tuple[dict[str, Parts], int]:
 
     Raises:
       EncodeError: As `column_parts`; or columns differ in their number of rows.
+      TypeError: `columns` is no mapping.
     """
+    if not isinstance(columns, Mapping):
+        got = type(columns).__name__
+        raise TypeError(f"columns must be a mapping of names to columns, got {got}; encode_example takes one row")
     found = {key: column_parts(key, column) for key, column in columns.items()}
     rows = {count for _, count in found.values()}
     if len(rows) > 1:
@@ -167,11 +172,21 @@ def _flat(key: str, value: Any) -> tuple[int, Any]:
     if not isinstance(value, _ARRAYS) and hasattr(value, "__array__"):
         value = np.asarray(value)  # torch, JAX and TensorFlow's tensors.
     if isinstance(value, _ARRAYS):
+        _refuse_masked(key, value)
         array = np.asarray(value)
         return _flat_list(key, array.reshape(-1).tolist()) if array.dtype.kind in "OSU" else _numbers(key, array)
     hints = {type(None): "leave the key out", dict: 'flatten it into names such as "a/b"', Ragged: "give its rows"}
-    hint = hints.get(type(value), "an Example stores integers, floats and byte strings")
+    kinds = "an Example stores integers, floats and byte strings"
+    hint = hints.get(type(value), "make it a list" if hasattr(value, "__iter__") else kinds)
     raise EncodeError(f"{type(value).__name__} has no list in an Example; {hint}", key)
+
+
+def _refuse_masked(key: str, array: Any) -> None:
+    """NumPy's masked arrays: what is masked would be stored as if it were there."""
+    if isinstance(array, np.ndarray) and np.any(getattr(array, "mask", False)):
+        raise EncodeError(
+            "masked values have no place in an Example; .filled(value) or .compressed() gives others", key
+        )
 
 
 def _flat_list(key: str, items: Sequence[Any]) -> tuple[int, Any]:

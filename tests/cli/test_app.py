@@ -87,6 +87,7 @@ ERRORS = {
     ),
     "damage": (CorruptRecordError("bad sum", "a", 3, 90), 1, "wellfed: a: record 3 at byte 90: bad sum. "),
     "Ctrl-C": (KeyboardInterrupt(), 130, "interrupted\n"),
+    "no memory": (MemoryError("Unable to allocate 28 GiB"), 2, "wellfed: memory ran out: Unable to allocate 28 GiB"),
     "a bug": (ZeroDivisionError("division by zero"), 101, "wellfed: this is a bug in wellfed: ZeroDivisionError: "),
 }
 

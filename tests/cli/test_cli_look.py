@@ -109,6 +109,16 @@ def test_schema_names_the_record_that_is_no_example(wellfed, notes):
     assert "wellfed head" in done.stderr
 
 
+def test_json_of_numbers_that_are_not_finite_is_json(wellfed, tmp_path):
+    with TFRecordWriter(tmp_path / "x.tfrecord") as writer:
+        writer.write(encode_example({"x": float("nan"), "y": [float("inf"), -float("inf"), 0.5], "NaN": "Infinity"}))
+    (record,) = wellfed("head", tmp_path / "x.tfrecord", "--json").stdout.splitlines()
+
+    features = json.loads(record, parse_constant=pytest.fail)["features"]
+    assert (features["x"]["value"], features["y"]["first"]) == ("NaN", ["Infinity", "-Infinity", 0.5])
+    assert features["NaN"]["text"] == "Infinity"
+
+
 def test_head_of_an_empty_file_says_so(wellfed, tmp_path):
     (tmp_path / "empty.tfrecord").touch()
 
@@ -245,6 +255,26 @@ def test_swapped_shards_are_told_by_their_checksums(wellfed, packed):
     other.write_bytes(content)
 
     assert wellfed("verify", packed, "--checksums").exit_code == 1
+
+
+def test_verify_goes_on_after_files_that_cannot_be_checked(wellfed, bare, tmp_path):
+    page, gone = tmp_path / "page.tfrecord", tmp_path / "gone.tfrecord"
+    page.write_text("<html></html>")
+    done = wellfed("verify", page, gone, tmp_path, bare, "--json")
+
+    assert done.exit_code == 2
+    assert [(line["path"], line["ok"]) for line in lines(done)] == [(str(bare), True)]
+    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == [str(page), str(gone), str(tmp_path)]
+
+
+def test_a_shard_that_cannot_be_read_does_not_hide_the_others(wellfed, packed):
+    first_shard(packed).unlink()
+    first_shard(packed).mkdir()
+    done = wellfed("verify", packed)
+
+    assert done.exit_code == 1
+    assert f"{first_shard(packed)}  cannot be read: Is a directory" in done.stdout
+    assert "1 of 4 shards damaged" in done.stdout
 
 
 def test_verify_of_nothing_is_a_usage_error(wellfed, tmp_path):

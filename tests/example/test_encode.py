@@ -127,6 +127,9 @@ LOSSES = {
     "complex": (np.array([1j]), r"complex128 has no list in an Example; store \.tobytes\(\)"),
     "time": (np.array(["2020-01-01"], "M8[D]"), r"datetime64\[D\] has no list"),
     "None in a list": ([1, None], "NoneType has no list"),
+    "a range": (range(3), "range has no list in an Example; make it a list"),
+    "masked numbers": (np.ma.array([1, 2], mask=[False, True]), r"masked values .*; \.filled\(value\)"),
+    "masked among lists": ([np.ma.array([1, 2], mask=[False, True])], "masked values"),
 }
 
 
@@ -136,6 +139,18 @@ def test_what_would_lose_information_is_refused_with_the_way_to_ask_for_it(value
         one(value)
 
     assert caught.value.feature == "x"
+
+
+def test_masked_values_of_a_column_are_refused():
+    with pytest.raises(EncodeError, match=r'feature "x": masked values'):
+        encode_examples({"x": np.ma.array([1, 2], mask=[False, True])})
+
+    assert encode_examples({"x": np.ma.array([1, 2])}).to_list() == encode_examples({"x": [1, 2]}).to_list()
+
+
+def test_rows_are_no_columns():
+    with pytest.raises(TypeError, match="a mapping of names to columns, got list; encode_example takes one row"):
+        encode_examples([{"x": 1}])
 
 
 def test_a_name_that_is_no_text_is_refused():

@@ -45,7 +45,24 @@ def test_a_scalar_default_for_a_vector_is_refused_when_the_spec_is_made():
         f.FixedLenFeature([2], np.int64, 0)
 
 
-@pytest.mark.parametrize(("dtype", "value"), [(np.int64, 1.5), (np.int64, b"a"), (bytes, 3), (np.float32, "x")])
+def test_a_default_is_rounded_to_its_float_and_may_be_infinite():
+    assert f.FixedLenFeature([], np.float32, 0.1).default_value == np.float32(0.1)
+    assert f.FixedLenFeature([], np.float32, np.inf).default_value == np.inf
+    assert np.isnan(f.FixedLenFeature([], np.float32, np.nan).default_value)
+    assert f.RawFeature([], np.float16, 0.1).default_value == np.float16(0.1)
+
+
+@pytest.mark.parametrize("value", [2**63, np.uint64(2**64 - 1), -(2**63) - 1, 2.0**63], ids=repr)
+def test_an_integer_default_beyond_its_type_is_refused(value):
+    with pytest.raises(ValueError, match="default_value must be int64"):
+        f.FixedLenFeature([], np.int64, value)
+    with pytest.raises(ValueError, match="default_value must be int8"):
+        f.RawFeature([], np.int8, 200)
+
+
+@pytest.mark.parametrize(("dtype", "value"), [
+    (np.int64, 1.5), (np.int64, b"a"), (bytes, 3), (np.float32, "x"), (np.float32, 1e39), (np.float32, 10**39)
+])  # fmt: skip
 def test_a_default_of_another_type_is_refused(dtype, value):
     with pytest.raises(ValueError, match="default_value must be"):
         f.FixedLenFeature([], dtype, value)

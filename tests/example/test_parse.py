@@ -422,3 +422,12 @@ def test_a_repeated_feature_that_no_specification_names_is_nobodys_loss():
     record = encode_example({"i": 1, "other": 2}) + encode_example({"other": 3})
 
     assert parse_example([record], {"i": FixedLenFeature([], np.int64)})["i"].tolist() == [1]
+
+
+def test_records_without_a_length_and_features_that_are_no_mapping_are_named():
+    with pytest.raises(TypeError, match="a sequence of records, such as a list of them, got generator"):
+        parse_example((record for record in [encode_example({"x": 1})]), X)
+    with pytest.raises(TypeError, match=r"features must be a mapping such as .*, got list"):
+        parse_example([], ["x"])
+    with pytest.raises(TypeError, match=r"a feature's name must be a str, got b'x'"):
+        parse_example([], {b"x": X["x"]})

@@ -142,3 +142,10 @@ def test_values_that_cannot_be_read_are_found_in_every_feature():
 
     with pytest.raises(MalformedExampleError, match="byte 13 cannot be read"):
         scan_features([record])
+
+
+def test_a_path_is_no_records_and_records_are_no_scan():
+    with pytest.raises(TypeError, match=r"records are due, such as TFRecordReader\(path\) gives, got str"):
+        scan_features("x.tfrecord")
+    with pytest.raises(TypeError, match=r"infer_spec takes what scan_features\(records\) found, got list"):
+        infer_spec([encode_example({"x": 1})])

@@ -59,6 +59,17 @@ def test_a_mask_takes_where_it_is_true(three):
     assert three[mask].to_list() == PAYLOADS[::3]
 
 
+def test_a_mask_of_another_length_is_refused(three):
+    with pytest.raises(IndexError, match=r"a mask of 100 values is due, got shape \(99,\)"):
+        three[np.ones(99, bool)]
+
+
+@pytest.mark.parametrize("rows", [[1.5], 1, "a", None, [True, False], [[1, 2]]], ids=repr)
+def test_rows_that_are_no_list_of_integers_are_refused(three, rows):
+    with pytest.raises(TypeError, match="records are asked for by a list or an array of integers, got"):
+        three.take(rows)
+
+
 @pytest.mark.parametrize("row", [100, -101, 2**40])
 def test_a_record_that_is_not_there_is_an_index_error(three, row):
     with pytest.raises(IndexError, match=f"record {row} is not among the 100 records"):

@@ -265,7 +265,7 @@ def test_a_folder_that_goes_while_a_shard_is_fetched_is_made_again(counted, opti
 
 def test_a_folder_that_goes_each_time_a_shard_is_fetched_is_done_without(counted, options, folder):
     url, names = counted.put("x", CONTENT), iter(range(99))
-    counted.gate = lambda start, end: folder.exists() and folder.rename(folder.with_name(f"gone-{next(names)}"))
+    counted.gate = lambda start, end: start or folder.rename(folder.with_name(f"gone-{next(names)}"))
 
     assert use(url, options).remote_stats.cache_refusals == 1
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import glob
 import gzip
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -279,6 +281,27 @@ def test_an_exception_leaves_the_old_file_as_it_was(path):
 
     assert path.read_bytes() == b"old"
     assert names(path) == ["x.tfrecord"]
+
+
+@pytest.mark.parametrize("name", [None, 3, b"x.tfrecord", ["x.tfrecord"]], ids=repr)
+def test_what_is_no_path_is_refused(name):
+    with pytest.raises(TypeError, match=r"a path must be a str or a pathlib\.Path, got "):
+        TFRecordWriter(name)
+    with pytest.raises(TypeError, match=r"a path must be a str or a pathlib\.Path, got "):
+        TFRecordReader(name)
+
+
+def test_a_folder_that_is_missing_is_named_without_the_temporary_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=f"No such folder: '{tmp_path / 'no'}'"):
+        TFRecordWriter(tmp_path / "no" / "x.tfrecord")
+    with pytest.raises(OSError, match=f"too long: '{tmp_path / ('x' * 300)}'"):
+        TFRecordWriter(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_writer_is_neither_copied_nor_pickled(path, copied):
+    with TFRecordWriter(path) as writer, pytest.raises(TypeError, match="is neither copied nor pickled"):
+        copied(writer)
 
 
 def test_an_existing_file_is_not_overwritten_unless_told(path):

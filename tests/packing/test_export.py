@@ -131,6 +131,56 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path, tiny):
     assert list(contents(tmp_path / "back")) == ["mine"]
 
 
+@pytest.mark.parametrize("name", [".", "../link", "../empty"])
+def test_an_empty_folder_that_is_there_is_filled_and_stays(tmp_path, tiny, monkeypatch, name):
+    place = tmp_path / "empty"
+    place.mkdir()
+    (tmp_path / "link").symlink_to("empty")
+    number = place.stat().st_ino
+    monkeypatch.chdir(place)
+    report = export(tiny, name, to="csv")
+
+    assert (report.folder, report.files) == (name, 1)
+    assert [path.name for path in place.iterdir()] == ["train.csv"]
+    assert place.stat().st_ino == number
+
+
+def test_a_broken_link_is_refused_before_anything_is_written(tmp_path, tiny):
+    (tmp_path / "link").symlink_to("nowhere")
+
+    with pytest.raises(PackError, match="is a broken link"):
+        export(tiny, tmp_path / "link", to="csv")
+
+
+def test_a_full_disk_is_named_and_leaves_nothing_behind(tmp_path, tiny):
+    resource = pytest.importorskip("resource", reason="the limit of files that stands for the disk is POSIX's")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(OSError, match=str(tmp_path / "back")):
+            export(tiny, tmp_path / "back", to="csv")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
+
+
+def test_a_name_with_a_byte_0_is_escaped(tmp_path):
+    picture = encode_image(np.zeros((2, 2, 3), np.uint8))
+    rows = [{"image": picture, "kind": "c\0", "filename": "a\0.png"}, {"image": picture, "kind": "d", "filename": "b"}]
+    pack(Items(rows, label="kind"), tmp_path / "packed", name="n")
+    export(tmp_path / "packed", tmp_path / "back")
+
+    assert sorted(contents(tmp_path / "back")) == ["train/c\\0/a\\0.png", "train/d/b"]
+
+
+def test_a_place_that_cannot_be_made_is_named(tmp_path, tiny):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(NotADirectoryError, match=f"'{tmp_path / 'file' / 'back'}'"):
+        export(tiny, tmp_path / "file" / "back", to="csv")
+
+
 def test_damage_leaves_nothing_behind(tmp_path, tiny):
     (shard,) = tiny.glob("*.tfrecord-*")
     content = bytearray(shard.read_bytes())

@@ -123,6 +123,17 @@ def test_killed_at_a_random_moment_of_the_clock_and_run_again_gives_the_same_byt
     assert contents(out) == whole, f"killed {share * seconds:.3f} s after it began, of {seconds:.3f} s"
 
 
+def test_an_interrupt_that_ends_the_worker_processes_too_ends_the_pack(tmp_path):
+    path = os.pathsep.join([str(SUPPORT), *sys.path])
+    command = [sys.executable, str(SUPPORT / "killed_pack.py"), str(tmp_path / "out"), "-", "--interrupted"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert "Exception in thread" not in done.stderr
+
+
 @pytest.mark.skipif(not Path("/proc").exists(), reason="whether a process runs is told by /proc")
 def test_worker_processes_end_when_the_pack_is_killed(tmp_path):
     code, _ = run_killed(tmp_path / "out", tmp_path / "marker", "--from-worker")

@@ -104,7 +104,7 @@ SKIPPED = {
     "a git-lfs pointer": (
         "cat/2.jpg",
         b"version https://git-lfs.github.com/spec/v1\noid",
-        Skipped("cat/2.jpg", "is no picture but a git-lfs pointer: fetch the file itself with `git lfs pull`"),
+        Skipped("cat/2.jpg", "is no picture but a git-lfs pointer (`git lfs pull` fetches the file itself)"),
     ),
     "a picture outside the class folders": ("2.png", PNG, Skipped("2.png", "is a picture outside the class folders")),
     "a class folder without pictures": ("dog/readme", b"none yet", Skipped("dog/", "holds no picture")),

@@ -3,11 +3,12 @@
     python killed_pack.py OUT K [--overwrite] [--two-workers] [--stream]
     python killed_pack.py OUT MARKER --from-worker
     python killed_pack.py OUT threads|processes --timed
+    python killed_pack.py OUT - --interrupted
 
 An operation is a file opened for writing, renamed, removed, or a folder made or removed. With K too large the pack
 ends; the exit code is then 0 and the number of operations is printed. With one worker k means the same each time. In
 the second form it is the pack's own worker process that kills it. In the third it says when it begins and when it ends,
-and whoever started it kills it.
+and whoever started it kills it. In the fourth a Ctrl-C comes that ends the worker processes too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiny_source import TinySource
+from tiny_source import ManyItems, TinySource
 
 from wellfed.datasets.folder import open_folder
 from wellfed.packing import PackOptions, pack
@@ -74,6 +75,13 @@ class KillsItsParent(TinySource):
         raise AssertionError("waited for nothing, for ever")
 
 
+def interrupt(_progress: object) -> None:
+    """Does what Ctrl-C does on a terminal, where it reaches the workers while they start."""
+    for worker in multiprocessing.active_children():
+        worker.kill()
+    raise KeyboardInterrupt
+
+
 class Countdown:
     """Counts the operations under a folder and kills the process at the one it was told."""
 
@@ -106,6 +114,11 @@ def main(out: str, argument: str, *flags: str) -> None:
         job = Job.plan(source, PackOptions(name="tiny"))
         pool = LocalPool(1, processes=True)
         Packer(job, out, open_folder(out), on_error="raise", overwrite=False, progress=None).run(pool)
+    if "--interrupted" in flags:
+        # Tasks larger than a pipe: they are being sent when the workers end.
+        job = Job.plan(ManyItems(200_000), PackOptions(name="many", shards=16))
+        packer = Packer(job, out, open_folder(out), on_error="raise", overwrite=False, progress=interrupt)
+        packer.run(LocalPool(2, processes=True))
     if "--timed" in flags:
         source, options = LONG_SOURCE, PackOptions(**LONG_OPTIONS)  # type: ignore[arg-type]  # They are its fields.
         print("begin", flush=True)

@@ -4,15 +4,18 @@
     1    found something: damage, a mismatch, something skipped
     2    could not run: usage, no such file, an item at fault
     101  a bug in wellfed
+    130  Ctrl-C; 143 and 129 where SIGTERM or SIGHUP came: all end it alike, with nothing left behind
 
 A command's module is loaded when the command is called, so the help of the whole costs nothing but click.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
+import signal
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOUND_SOMETHING, COULD_NOT_RUN, OUR_BUG = 1, 2, 101
-_INTERRUPTED = 130  # 128 + SIGINT, as shells have it.
+_SIGNALLED = 128  # And the signal's number, as shells have it.
 # Controls, line separators, turns of the writing direction, and bytes of names that are no UTF-8.
 _COMMANDS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -71,11 +74,17 @@ class App(LazyGroup):
             sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 -- what is left at exit has nowhere to go.
             ctx.exit(0)
         except (KeyboardInterrupt, click.Abort) as error:
-            click.echo("\n".join(["interrupted", *getattr(error, "__notes__", ())]), err=True)
-            ctx.exit(_INTERRUPTED)
+            number = error.number if isinstance(error, _Stopped) else signal.SIGINT
+            told = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+            with contextlib.suppress(OSError):  # After SIGHUP there may be no terminal any more.
+                click.echo("\n".join([told, *getattr(error, "__notes__", ())]), err=True)
+            ctx.exit(_SIGNALLED + number)
         except (WellfedError, OSError) as error:
             self._tell(ctx, error, sentence(error))
             ctx.exit(FOUND_SOMETHING if isinstance(error, RecordError) else COULD_NOT_RUN)
+        except MemoryError as error:
+            self._tell(ctx, error, f"memory ran out: {error or 'no bytes were left'}")
+            ctx.exit(COULD_NOT_RUN)
         except Exception as error:  # noqa: BLE001 -- the last line of defence; --debug shows all of it.
             self._tell(ctx, error, f"this is a bug in wellfed: {type(error).__name__}: {error} (--debug shows more)")
             ctx.exit(OUR_BUG)
@@ -128,6 +137,26 @@ def app(debug: bool) -> None:
     del debug  # App reads it from the context.
 
 
+class _Stopped(KeyboardInterrupt):
+    """A signal that ends a program was sent: what Ctrl-C tidies up, it does too.
+
+    Attributes:
+      number: Which one.
+    """
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _stop(number: int, _frame: object) -> None:
+    raise _Stopped(signal.Signals(number))
+
+
 def main() -> None:
     """The entry point of the console script."""
+    # Else temporary files would stay behind: `timeout`, a batch system or a container's end sends these.
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) == signal.SIG_DFL:  # `nohup` has SIGHUP ignored.
+            signal.signal(number, _stop)
     app(prog_name="wellfed")

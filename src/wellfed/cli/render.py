@@ -28,9 +28,15 @@ _WIDTH = 132  # Of a table in a file or a pipe.
 
 
 def json_line(value: Any) -> None:
-    """Prints a dataclass or a mapping as one line of JSON; keys are the fields' names."""
+    """Prints a dataclass or a mapping as one line of JSON; keys are the fields' names.
+
+    JSON has no NaN and no infinity: they become "NaN", "Infinity" and "-Infinity", as protobuf's JSON has them.
+    """
     plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    _say(json.dumps(plain, default=_plain))
+    text = json.dumps(plain, default=_plain)
+    if "NaN" in text or "Infinity" in text:  # Or a name that holds the word; that stays as it is.
+        text = json.dumps(json.loads(text, parse_constant=str))
+    _say(text)
 
 
 def packed(report: PackReport, *, as_json: bool, holds_pictures: bool) -> None:

@@ -6,7 +6,8 @@ import click
 
 from wellfed import summary
 from wellfed.cli import render
-from wellfed.cli.main import FOUND_SOMETHING
+from wellfed.cli.main import COULD_NOT_RUN, FOUND_SOMETHING, sentence
+from wellfed.errors import WellfedError
 
 
 @click.command("verify", no_args_is_help=True)
@@ -17,20 +18,26 @@ def command(paths: tuple[str, ...], checksums: bool, as_json: bool) -> None:
     """Check every sum of every record of PATHS, and say where the damage is.
 
     A path is a data set's folder, a TFRecord file, or a pattern of files. Of a data set, the shards, their sizes and
-    their numbers of records are compared with its metadata. The exit code is 1 where something is wrong.
+    their numbers of records are compared with its metadata. The exit code is 1 where something is wrong,
+    and 2 where something cannot be checked; all the rest is checked then.
 
     \b
     Example: wellfed verify out/
     """
-    good = True
-    for path in paths:
-        if summary.is_folder(path):
-            report = summary.verify_dataset(path, checksums=checksums)
-            render.verified_dataset(report, as_json=as_json)
-            good = good and report.ok
-        else:
-            for file in summary.verify(path):
-                render.verified_file(file, as_json=as_json)
-                good = good and file.ok
-    if not good:
-        raise SystemExit(FOUND_SOMETHING)
+    names = [name for path in paths for name in ([path] if summary.is_folder(path) else summary.files_of(path))]
+    raise SystemExit(max([_verified(name, checksums=checksums, as_json=as_json) for name in names], default=0))
+
+
+def _verified(path: str, *, checksums: bool, as_json: bool) -> int:
+    """Checks a folder or a file, prints what was found, and returns the exit code."""
+    folder = summary.is_folder(path)
+    try:
+        report = summary.verify_dataset(path, checksums=checksums) if folder else summary.verify_file(path)
+    except (WellfedError, OSError) as error:  # What comes after it is to be checked too.
+        click.echo(f"wellfed: {sentence(error)}", err=True)
+        return COULD_NOT_RUN
+    if isinstance(report, summary.DatasetReport):
+        render.verified_dataset(report, as_json=as_json)
+    else:
+        render.verified_file(report, as_json=as_json)
+    return 0 if report.ok else FOUND_SOMETHING

@@ -327,13 +327,18 @@ def _as_default(value: Any, shape: tuple[int, ...], dtype: DType) -> Any:
         strings = np.empty(array.size, np.object_)
         strings[:] = [_as_string(item) for item in (np.asarray(value, np.object_) if array.ndim else array).reshape(-1)]
         return _nested(strings.reshape(shape).tolist())
-    try:
-        same = np.can_cast(array.dtype, dtype, "same_kind") or bool((array == array.astype(dtype)).all())
-    except (TypeError, ValueError):
-        same = False
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            cast = array.astype(dtype)
+            same = bool((array == cast).all())
+        except (TypeError, ValueError, OverflowError):
+            same = False
+    # A float may be rounded, as tf.io does; what is beyond its range would become infinite.
+    if not same and array.dtype.kind in "iuf" and np.dtype(dtype).kind not in "biu":
+        same = bool((np.isfinite(cast) | ~np.isfinite(array)).all())
     if not same:
         raise ValueError(f"default_value must be {dtype}, got {value!r}")
-    return _nested(array.astype(dtype).reshape(shape).tolist())
+    return _nested(cast.reshape(shape).tolist())
 
 
 def _as_string(item: Any) -> bytes:

@@ -57,9 +57,7 @@ class FeatureParser:
     """
 
     def __init__(self, features: Mapping[str, FeatureSpec]) -> None:
-        if not features:
-            raise ValueError("features must name at least one feature, got none")
-        self.features = features = dict(features)
+        self.features = features = _checked(features)
         numbers: dict[str, int] = {}
         slots: list[Slot] = []
         self._slots_of: dict[str, list[int]] = {}
@@ -108,6 +106,9 @@ class FeatureParser:
         Returns, Raises:
           As in `parse_example`; ValueError also where `out` or `present` do not fit.
         """
+        if not hasattr(serialized, "__len__"):
+            got = type(serialized).__name__
+            raise TypeError(f"serialized must be a sequence of records, such as a list of them, got {got}")
         rows = len(serialized)
         dense = self._memory(rows, out or {})
         memory = [None if array is None else array.reshape(-1).view(np.uint8) for array in dense]
@@ -199,6 +200,14 @@ class FeatureParser:
         return numbers[0]
 
 
+def _checked(features: Mapping[str, FeatureSpec]) -> dict[str, FeatureSpec]:
+    if not features:
+        raise ValueError("features must name at least one feature, got none")
+    if odd := [name for name in features if not isinstance(name, str)]:
+        raise TypeError(f"a feature's name must be a str, got {odd[0]!r}")
+    return dict(features)
+
+
 @functools.lru_cache(maxsize=256)
 def _compiled(features: tuple[tuple[str, FeatureSpec], ...]) -> FeatureParser:
     return FeatureParser(dict(features))
@@ -208,8 +217,12 @@ def compile_features(features: Mapping[str, FeatureSpec]) -> FeatureParser:
     """Compiles features for many calls of `parse`; the last few are kept, so that asking again costs little.
 
     Raises:
+      TypeError: `features` is no mapping from names.
       ValueError: No feature is given, one is no feature, or two read the same key in different ways.
     """
+    if not isinstance(features, Mapping):
+        due = 'features must be a mapping such as {"x": FixedLenFeature([], np.int64)}'
+        raise TypeError(f"{due}, got {type(features).__name__}")
     try:
         return _compiled(tuple(features.items()))
     except TypeError:  # Something that cannot be hashed, and so is no feature.

@@ -6,6 +6,7 @@ records --scan_features--> Scan (facts a feature) --infer_spec--> InferredSpec (
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,7 @@ def scan_features(records: Bytes | Iterable[bytes]) -> Scan:
       The facts. Of a key that comes twice in a record, the last counts.
 
     Raises:
+      TypeError: `records` is a path or one record.
       MalformedExampleError: A record is no Example; `example_index` is its number.
 
     Example:
@@ -102,6 +104,8 @@ def scan_features(records: Bytes | Iterable[bytes]) -> Scan:
       >>> scan.features["x"].ints, scan.features["name"].looks
       ((0, 2), {'text': 3})
     """
+    if isinstance(records, (bytes, str, os.PathLike)):
+        raise TypeError(f"records are due, such as TFRecordReader(path) gives, got {type(records).__name__}")
     scanner = _native.ExampleScanner()
     if isinstance(records, Bytes):
         flat = records.reshape(-1)
@@ -126,12 +130,17 @@ def infer_spec(scan: Scan) -> InferredSpec:
       FixedLenFeature where every record has the same number of values, VarLenFeature otherwise; with reasons. Of
       SequenceExamples, the features of the context.
 
+    Raises:
+      TypeError: `scan` is no `Scan`.
+
     Example:
       >>> from wellfed.example.encode import encode_example
       >>> spec = infer_spec(scan_features([encode_example({"x": 1}), encode_example({"x": [1, 2]})]))
       >>> spec.reasons["x"]
       '1 to 2 int64 values in each of 2 records'
     """
+    if not isinstance(scan, Scan):
+        raise TypeError(f"infer_spec takes what scan_features(records) found, got {type(scan).__name__}")
     inferred = {name: _infer(facts, scan.records) for name, facts in scan.features.items()}
     return InferredSpec(
         {name: feature for name, (feature, _) in inferred.items() if feature is not None},

@@ -28,6 +28,18 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 
+def path_text(path: PathLike) -> str:
+    """A path as text.
+
+    Raises:
+      TypeError: It is neither text nor a path object of text.
+    """
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise TypeError(f"a path must be a str or a pathlib.Path, got {path!r:.60}")
+    return text
+
+
 class ByteSource(Protocol):
     """A file whose bytes can be read at any place, by any thread.
 

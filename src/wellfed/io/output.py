@@ -74,7 +74,13 @@ class _NewOutput:
         if target.exists() and not overwrite:
             raise _exists(target)
         self._partial = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.partial")
-        self._file: BinaryIO = self._partial.open("xb", buffering=0)
+        try:
+            self._file: BinaryIO = self._partial.open("xb", buffering=0)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(error.errno, "No such folder", str(target.parent)) from None
+        except OSError as error:
+            error.filename = str(target)  # Nobody knows the temporary one.
+            raise
 
     def write(self, content: bytes | memoryview) -> None:
         _write_all(self._file, content)

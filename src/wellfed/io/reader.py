@@ -10,6 +10,7 @@ from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.io.access import Access
 from wellfed.io.compression import check_name
+from wellfed.io.files import path_text
 from wellfed.io.framing import FRAME_BYTES, HEADER_BYTES
 from wellfed.io.remote import Counts
 from wellfed.io.streams import open_walker
@@ -43,6 +44,7 @@ class TFRecordReader:
       damage: What the last iteration skipped, so far; empty unless `on_damage="skip"`.
 
     Raises:
+      TypeError: `path` is no path; several files are for `Records`.
       OSError: The file cannot be opened (when iteration starts).
       CompressionError: The content has another compression than the one given, or its stream is damaged.
       NotTFRecordError: The file looks like something else.
@@ -71,7 +73,7 @@ class TFRecordReader:
         check_name(compression_type)
         if on_damage not in ("raise", "skip"):
             raise ValueError(f'on_damage must be "raise" or "skip", got {on_damage!r}')
-        self.path = str(path)
+        self.path = path_text(path)
         self._compression_type, self._on_damage, self._check_crc = compression_type, on_damage, check_crc
         self._mapped: MappedFile | None = None  # Of the last iteration: a new mapping would fault in each page again.
         self._remote, self._counts = remote, Counts()

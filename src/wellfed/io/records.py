@@ -207,8 +207,9 @@ class Records:
 
         Raises:
           IndexError: There is no such record.
+          TypeError: `rows` is no list or array of integers.
         """
-        wanted = np.asarray(rows, np.int64) if np.size(rows) else np.zeros(0, np.int64)
+        wanted = _as_rows(rows)
         one_pass = self._pass
         if one_pass is not None and "indexes" not in self.__dict__ and one_pass.knows(wanted):
             return one_pass.take(wanted, in_order=in_order)
@@ -236,13 +237,20 @@ class Records:
     @overload
     def __getitem__(self, key: slice | NDArray[Any] | list[int]) -> Bytes: ...
     def __getitem__(self, key: Any) -> bytes | Bytes:
-        """`bytes` of one record, or `Bytes` of a slice, index array or mask."""
+        """`bytes` of one record, or `Bytes` of a slice, index array or mask.
+
+        Raises:
+          IndexError: There is no such record; a mask has another length.
+          TypeError: `key` is none of these.
+        """
         if isinstance(key, (int, np.integer)):
             file, within = self._place(int(key))
             return self._shelf(file).read_one(within)
         if isinstance(key, slice):
             return self.take(np.arange(*key.indices(len(self)), dtype=np.int64))
         keys = np.asarray(key)
+        if keys.dtype == bool and keys.shape != (len(self),):
+            raise IndexError(f"a mask of {len(self)} values is due, got shape {keys.shape}")
         return self.take(np.flatnonzero(keys) if keys.dtype == bool else keys)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -345,6 +353,14 @@ class Records:
         row += total if row < 0 else 0
         file = bisect_right(self._last_rows, row)
         return file, row - (self._last_rows[file - 1] if file else 0)
+
+
+def _as_rows(rows: ArrayLike) -> NDArray[np.int64]:
+    """Numbers of records as an array."""
+    array = np.asarray(rows)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"records are asked for by a list or an array of integers, got {rows!s:.60}")
+    return array.astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ _MAGICS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"PK\x03\x04", "a zip archive"),
     (0, b"PK\x05\x06", "an empty zip archive"),
     (257, b"ustar", "a tar archive"),
-    (0, b"version https://git-lfs.github.com/", "a git-lfs pointer: fetch the file itself with `git lfs pull`"),
+    (0, b"version https://git-lfs.github.com/", "a git-lfs pointer (`git lfs pull` fetches the file itself)"),
     (0, b"\xff\xd8\xff", "a JPEG picture"),
     (0, b"\x89PNG\r\n\x1a\n", "a PNG picture"),
     (0, b"GIF87a", "a GIF picture"),

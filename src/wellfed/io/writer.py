@@ -6,12 +6,11 @@ write(record) -> pending records --1 MiB--> Sink: framed -> (compressed) -> file
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
 import weakref
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from wellfed import _native
 from wellfed.columns import Bytes
 from wellfed.errors import EncodeError
 from wellfed.io.compression import check_name, compressor
-from wellfed.io.files import local_path
+from wellfed.io.files import local_path, path_text
 from wellfed.io.framing import FRAME_BYTES
 from wellfed.io.index import RecordIndex
 from wellfed.io.output import open_output
@@ -62,6 +61,7 @@ class TFRecordWriter:
     Raises:
       FileExistsError: The file exists, and neither `overwrite` nor `append` is set.
       RecordError: `append`, and the file is damaged or does not end on a record.
+      TypeError: `path` is no path.
       ValueError: An option is unknown, out of range, or excludes another.
       OSError: The place cannot be written; raised again by every later call, and by `close`.
 
@@ -95,7 +95,7 @@ class TFRecordWriter:
             raise ValueError(f"member_bytes must be at least 1 byte, got {member_bytes}")
         if compression:
             compressor(compression, compression_level)  # Refuses a level that does not exist.
-        self.path = os.fspath(path)
+        self.path = path_text(path)
         self.records = 0
         before = _existing(self.path) if append else None
         output = open_output(path, overwrite=overwrite, append=append)
@@ -228,6 +228,10 @@ class TFRecordWriter:
         if self._open:
             self._end()
             self._sink.abandon()
+
+    def __reduce__(self) -> NoReturn:
+        # A copy would share the file, and both would give it its name.
+        raise TypeError("a TFRecordWriter is neither copied nor pickled: open one for each file, in its own process")
 
     def __enter__(self) -> TFRecordWriter:
         return self

@@ -4,7 +4,7 @@
     csv       out/train.csv            a column a feature; lists and arrays as JSON
     parquet   out/train.parquet        the same with their types (needs pyarrow)
 
-All is written beside `out` and renamed when it is whole.
+All is written to a temporary folder beside `out`, or in it where it is there, and renamed when it is whole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from wellfed import image
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ByteString, ClassLabel, DatasetFolder, FeatureType, Image, Schema, Text, open_dataset
-from wellfed.errors import PackError
+from wellfed.errors import PackError, WellfedError
 from wellfed.io import TFRecordReader
 from wellfed.io.files import is_url
 from wellfed.packing.parquet import write_parquet
@@ -92,13 +92,22 @@ def export(
     splits = {name: files for name, files in found.splits.items() if split in (None, name)}
     if not splits:
         raise PackError(f"has no split {split!r}; it has {', '.join(found.splits)}", found.folder)
-    partial = place.with_name(f".{place.name}.{os.getpid()}.partial")
+    # A folder that is there stays: it may be a mount, a link, or where the user stands.
+    inside = place.exists()
+    partial = (place if inside else place.parent) / f".{place.name}.{os.getpid()}.partial"
     try:
         partial.mkdir(parents=True)
         records = {name: write(partial, name, _rows(files.files, schema)) for name, files in splits.items()}
-        if place.exists():
-            place.rmdir()  # It is empty.
-        partial.replace(place)
+        if inside:
+            for made in list(partial.iterdir()):
+                made.replace(place / made.name)
+        else:
+            partial.replace(place)
+    except OSError as error:
+        # A full disk has no name of its own, and nobody knows the temporary folder's.
+        if error.filename in (None, str(partial)) and not isinstance(error, WellfedError):
+            error.filename = str(place)
+        raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     written = [path for path in place.rglob("*") if path.is_file()]
@@ -113,6 +122,8 @@ def _checked_place(out: PathLike) -> Path:
     if is_url(out):
         raise PackError("is a URL: export to a folder of this machine", str(out))
     place = Path(out)
+    if place.is_symlink() and not place.exists():
+        raise PackError("is a broken link: choose another folder, or remove it", str(place))
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise PackError("is there already: choose another folder, or empty this one", str(place))
     return place
@@ -203,19 +214,24 @@ class _Folders:
         kind = self._schema[self._label]
         assert isinstance(kind, ClassLabel)
         number = int(row[self._label])
-        name = kind.names[number] if 0 <= number < len(kind.names) else str(number)
+        name = _nameable(kind.names[number] if 0 <= number < len(kind.names) else str(number))
         # A class may be a path, as nested class folders are; it must not lead out of the folder.
         return Path(*(part for part in PurePosixPath(name).parts if part not in ("/", "..")))
 
     def _free_name(self, folder: Path, row: Row, encoded: bytes, number: int) -> Path:
         kind = image.sniff_format(encoded) or "bin"
-        given = PurePosixPath(str(row.get("filename", ""))).name
+        given = PurePosixPath(_nameable(str(row.get("filename", "")))).name
         path = folder / (given or f"{number:08d}{_SUFFIXES.get(kind, '.' + kind)}")
         again = 1
         while path.exists():
             path = folder / f"{Path(given or str(number)).stem}-{again}{path.suffix}"
             again += 1
         return path
+
+
+def _nameable(text: str) -> str:
+    """A name as a file can have it: byte 0 is the one that none can."""
+    return text.replace("\0", "\\0")
 
 
 # --- CSV -----------------------------------------------------------------------------------------

@@ -60,6 +60,12 @@ class LocalPool:
             self._pool = self._new()
             return self._pool.submit(write_shard, task)
 
+    def cancel(self, running: Iterable[Future[ShardResult]]) -> None:  # noqa: ARG002 -- as `GivenPool.cancel`.
+        """Cancels what has not begun, and waits for the rest; no task can be started after that."""
+        # Not `Future.cancel`: where a worker died too (Ctrl-C reaches all processes), the pool's own thread dies of it
+        # and the end of the program waits for ever.
+        self.close()
+
     def close(self) -> None:
         """Ends the workers, once they have ended their tasks."""
         self._pool.shutdown(cancel_futures=True)
@@ -85,6 +91,11 @@ class GivenPool:
     def submit(self, task: ShardTask) -> Future[ShardResult]:
         """Starts a task."""
         return self._executor.submit(write_shard, task)
+
+    def cancel(self, running: Iterable[Future[ShardResult]]) -> None:
+        """Cancels what has not begun, and waits for the rest."""
+        # Not for all of them: a future that is cancelled is never done, with some executors.
+        wait([future for future in running if not future.cancel()])
 
     def close(self) -> None:
         """Does nothing: whoever made the executor closes it."""
@@ -137,8 +148,7 @@ def run_tasks(
             tick()
     except BaseException:  # Ctrl-C too: workers must not go on behind the user's back.
         stop()
-        # Not all of them: a future that is cancelled is never done, with some executors.
-        wait([future for future in running if not future.cancel()])
+        pool.cancel(running)
         raise
 
 

@@ -71,7 +71,8 @@ class TFRecords(ListedSource):
             indexes = self._records.indexes
             if not len(self._records):
                 raise SourceError("holds no record", paths[0])
-            skipped = [Skipped(one.path, one.reason) for one in self._records.damage]
+            damage = self._records.damage
+            skipped = [Skipped(one.path, f"bytes [{one.start}..{one.end}): {one.reason}") for one in damage]
             schema = self._guessed(skipped) if self.types is None else Schema(self.types)
             labels = None
             if self.label is not None:
@@ -248,7 +249,8 @@ def _row(column: Any) -> Any:
 def _told(error: RecordError | FileFormatError) -> str:
     """What an error says beside the file's name."""
     if isinstance(error, RecordError):
-        return f"record {error.record_index} at byte {error.offset}: {error.reason}"
+        due = 'on_damage="skip" (--on-damage skip) leaves damage out and lists it'
+        return f"record {error.record_index} at byte {error.offset}: {error.reason}. {due}"
     return error.reason
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wellfed import _native
 from wellfed.datasets import DatasetFolder, open_dataset
 from wellfed.datasets.folder import open_folder
-from wellfed.errors import CompressionError, FileFormatError
+from wellfed.errors import FileFormatError, WellfedError
 from wellfed.io.access import open_source
 from wellfed.summary.files import FileReport, verify_file
 
@@ -29,7 +29,7 @@ class ShardReport:
       split: The split it belongs to.
       expected_records: How many records the metadata says.
       file: What its records gave; None where it could not be read.
-      problems: What is wrong beyond damaged records, as phrases: missing, of another size, count or checksum.
+      problems: What is wrong beyond damaged records, as phrases: missing, unreadable, another size, count or checksum.
     """
 
     path: str
@@ -113,8 +113,11 @@ def _read(
         return None, ["is missing"]
     try:
         return verify_file(path, progress=progress), []
-    except (FileFormatError, CompressionError) as error:
+    except FileFormatError as error:
         return None, [error.reason]
+    except OSError as error:  # One shard that cannot be read does not keep the others from being checked.
+        reason = error if isinstance(error, WellfedError) else error.strerror
+        return None, [f"cannot be read: {reason or error}"]
 
 
 def _crc32c(path: str) -> str:
