@@ -18,7 +18,6 @@ from wellfed.datasets import open_dataset
 from wellfed.errors import DatasetError, FileChangedError, RemoteError, SourceError
 from wellfed.io import RecordIndex, Records, TFRecordReader
 from wellfed.io.access import Access
-from wellfed.io.output import open_output
 from wellfed.packing import pack
 
 __all__ = ["hadoop", "hdfs_folder"]  # Fixtures.
@@ -168,18 +167,6 @@ def test_a_writer_that_fails_leaves_nothing(hdfs_folder):
 
     with pytest.raises(KeyError, match="oops"):
         fail()
-    assert names(hdfs_folder) == []
-
-
-def test_a_file_that_no_datanode_takes_is_named_and_leaves_nothing(hdfs_folder, without_datanode):
-    name = f"{hdfs_folder}/x.tfrecord"
-    output = open_output(name)
-    output.write(bytes(MIB))
-    without_datanode()
-
-    with pytest.raises(OSError, match=rf"{name}: could not be written \(RuntimeError: DataTransferError"):
-        output.write(bytes(100 * MIB))  # More than fits into the connection.
-    output.abandon()
     assert names(hdfs_folder) == []
 
 
