@@ -164,8 +164,8 @@ test-python: setup
 test-tensorflow: .venvs/tensorflow/.wellfed
 	.venvs/tensorflow/bin/python -m pytest tests/parity -m tensorflow
 
-.PHONY: test-all test-tfds test-partners
-test-all: test-tfds test-partners ## The partners: TensorFlow Datasets, Arrow, JAX, PyTorch, Lightning, Dask, Ray, S3's protocol.
+.PHONY: test-all test-tfds test-partners test-hdfs
+test-all: test-tfds test-partners test-hdfs ## The partners: TensorFlow Datasets, Arrow, JAX, PyTorch, Lightning, Dask, Ray, S3, HDFS.
 
 test-tfds: .venvs/tfds/.wellfed
 	.venvs/tfds/bin/python -m pytest tests/parity -m tfds
@@ -173,10 +173,14 @@ test-tfds: .venvs/tfds/.wellfed
 # One process for each library: DataLoader forks, and JAX's and Polars' threads must not be there when it does. The
 # doctests of adapters/tensorflow.py are left out where TensorFlow is not installed; tests/parity has its tests.
 test-partners: .venvs/partners/.wellfed
-	.venvs/partners/bin/python -m pytest tests/partners
+	.venvs/partners/bin/python -m pytest tests/partners --ignore=tests/partners/test_hdfs.py
 	.venvs/partners/bin/python -m pytest tests/sources/test_parquet.py tests/sources/test_many_at_once.py tests/packing/test_export.py tests/cli/test_cli_pack.py
 	for library in arrow jax torch lightning; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
 	.venvs/partners/bin/python -m pytest --doctest-modules --doctest-ignore-import-errors --pyargs wellfed.adapters
+
+# Hadoop's servers run beside it, on loopback.
+test-hdfs: .venvs/hdfs/.wellfed
+	.venvs/hdfs/bin/python -m pytest tests/partners/test_hdfs.py
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.

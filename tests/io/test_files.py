@@ -104,14 +104,18 @@ PROTOCOLS = {
     "s3": "s3fs",
     "gs": "gcsfs",
     "https": "aiohttp",
-    "hdfs": "pyarrow",
+    "hdfs": "hdfs-native",
+    "viewfs": "hdfs-native",
 }
 
 
 @pytest.mark.parametrize(("protocol", "package"), PROTOCOLS.items(), ids=PROTOCOLS)
 def test_a_protocol_without_its_package_says_what_to_install(monkeypatch, protocol, package):
-    monkeypatch.setitem(sys.modules, package, None)
-    parts = [name for name in sys.modules if name.startswith(f"{package}.")]  # Found without their package.
+    modules = [package.replace("-", "_"), "pyarrow"]
+    for module in modules:
+        monkeypatch.setitem(sys.modules, module, None)
+    # Found without their package.
+    parts = [name for name in sys.modules if name.startswith(tuple(f"{module}." for module in modules))]
     for module in ("fsspec.implementations.http", "fsspec.implementations.arrow", *parts):
         monkeypatch.delitem(sys.modules, module, raising=False)
     # As where nobody has used it yet.
@@ -119,6 +123,21 @@ def test_a_protocol_without_its_package_says_what_to_install(monkeypatch, protoc
 
     with pytest.raises(MissingExtraError, match=rf'{protocol}:// needs {package}: pip install "wellfed\[{package}\]"'):
         open_source(f"{protocol}://bucket/x")
+
+
+def test_pyarrow_without_hadoop_says_what_to_install(monkeypatch):
+    class WithoutJava:
+        """Fails as pyarrow's does where there is no Java, or none of Hadoop's libraries."""
+
+        def __init__(self, *_, **__):
+            raise OSError("Unable to load libjvm\ndlopen(/usr/lib/jvm/default-java/libjvm.so) failed")
+
+    monkeypatch.setattr("pyarrow.fs.HadoopFileSystem", WithoutJava)
+    monkeypatch.setitem(sys.modules, "hdfs_native", None)
+    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "hdfs", raising=False)
+
+    with pytest.raises(MissingExtraError, match=r'hdfs:// needs hdfs-native: pip install "wellfed\[hdfs-native\]"'):
+        open_source("hdfs://bucket/x")
 
 
 def test_file_urls_are_paths_of_this_machine(path):

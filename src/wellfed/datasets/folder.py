@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wellfed.io.attempts import Attempts
 from wellfed.io.files import is_url, local_path
 from wellfed.io.remote import Counts, RemoteOptions
-from wellfed.io.systems import System
+from wellfed.io.systems import System, is_hdfs_native
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,6 +165,9 @@ class RemoteFolder:
 
     def move(self, name: str, to: str) -> None:
         """See `Folder`."""
+        if is_hdfs_native(self._system.get()):
+            self._with_parent(to, lambda system, place: system.mv(self._place(name), place, overwrite=True))
+            return
         # Not `mv`, nor `rm` below: they take brackets in a name for a pattern.
         self._with_parent(to, lambda system, place: system.cp_file(self._place(name), place))
         self._system.get().rm_file(self._place(name))
@@ -173,6 +176,9 @@ class RemoteFolder:
         """See `Folder`."""
         system = self._system.get()
         system.invalidate_cache()
+        if is_hdfs_native(system):
+            system.rm(self._place(name), recursive=True)  # Folders too.
+            return
         for found in system.find(self._place(name)):
             system.rm_file(found)
 

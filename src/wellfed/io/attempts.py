@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import random
+import re
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -37,6 +38,10 @@ _PASSING_ERRNO = frozenset(
 )
 # aiohttp, botocore, urllib3 and requests name these alike: ServerDisconnectedError, ReadTimeoutError, IncompleteRead...
 _PASSING_NAMES = ("Timeout", "Disconnected", "IncompleteRead", "Payload", "ConnectionClosed", "ConnectionError")
+# hdfs-native (0.14) raises RuntimeError for most failures: Rust's name of the error, then what Hadoop said.
+_PASSING_TEXT = "DataTransferError("  # No DataNode gave, or took, a block.
+_FORBIDDEN_TEXT = "AccessControlException"
+_JAVA_STACK = re.compile(r"(\\n|\n)(\\t|\t)at .*", re.DOTALL)  # Also where it stands inside a quoted text.
 _FORBIDDEN_STATUS = frozenset({401, 403})
 _MISSING_STATUS = frozenset({404, 410})
 
@@ -111,13 +116,20 @@ def named(error: Exception, path: str, start: int, end: int, attempts: int) -> E
     status, said = _status(error), _said(error)
     if passes(error):  # Also where a driver says "not found" of a server that did not answer.
         return RemoteError(said, path, start, end, attempts)
-    if status in _FORBIDDEN_STATUS or (status is None and isinstance(error, PermissionError)):
+    if status in _FORBIDDEN_STATUS or (status is None and _is_forbidden(error)):
         return PermissionError(f"{path}: access denied ({said}). Check the credentials and the rights of the bucket")
     if status in _MISSING_STATUS or (status is None and _is_missing(error)):
         return FileNotFoundError(f"{path}: there is no such file or bucket ({said})")
     if isinstance(error, IsADirectoryError):
         return error
     return RemoteError(said, path, start, end, attempts)
+
+
+def unwritten(error: Exception, path: str) -> OSError:
+    """The error for a remote file that could not be written."""
+    if _is_forbidden(error):
+        return PermissionError(f"{path}: may not be written ({_said(error)}). Check the credentials and the rights")
+    return OSError(f"{path}: could not be written ({_said(error)})")
 
 
 def changed(path: str, reason: str) -> FileChangedError:
@@ -157,10 +169,16 @@ def _is_missing(error: BaseException) -> bool:
     return bool(caused_by) and all(isinstance(one, FileNotFoundError) for one in caused_by)
 
 
+def _is_forbidden(error: BaseException) -> bool:
+    return isinstance(error, PermissionError) or (isinstance(error, RuntimeError) and _FORBIDDEN_TEXT in str(error))
+
+
 def _passes_by_itself(error: BaseException) -> bool:
     if isinstance(error, (ConnectionError, TimeoutError)):
         return True
     if isinstance(error, OSError) and error.errno in _PASSING_ERRNO:
+        return True
+    if isinstance(error, RuntimeError) and str(error).startswith(_PASSING_TEXT):
         return True
     name = type(error).__name__
     return any(part in name for part in _PASSING_NAMES)
@@ -173,5 +191,5 @@ def _said(error: BaseException) -> str:
 
 
 def _line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    text = " ".join(_JAVA_STACK.sub("", str(error)).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -15,10 +15,13 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from wellfed.io.attempts import unwritten
 from wellfed.io.files import is_url, local_path
-from wellfed.io.systems import open_system
+from wellfed.io.systems import is_hdfs_native, open_system
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wellfed.io.files import PathLike
 
 
@@ -161,24 +164,41 @@ class _RenamedOutput:
         self._system, self._name = _open_remote(url, overwrite=overwrite)
         folder, _, file = self._name.rpartition("/")
         self._partial = f"{folder}/.{file}.{os.getpid()}-{secrets.token_hex(4)}.partial"
-        self._file: Any = self._system.open(self._partial, "wb")
+        with self._errors_named():
+            self._file: Any = self._system.open(self._partial, "wb")
 
     def write(self, content: bytes | memoryview) -> None:
-        self._file.write(content)
+        with self._errors_named():
+            self._file.write(content)
 
     def commit(self) -> None:
         try:
-            self._file.close()
-            if not self._overwrite and self._system.exists(self._name):
-                raise _exists(self._url)
-            self._system.mv(self._partial, self._name)
+            with self._errors_named():
+                self._file.close()
+                if not self._overwrite and self._system.exists(self._name):
+                    raise _exists(self._url)
+                over = {"overwrite": True} if self._overwrite and is_hdfs_native(self._system) else {}
+                self._system.mv(self._partial, self._name, **over)
+        except FileExistsError:
+            raise _exists(self._url) from None
         finally:
             self.abandon()
 
     def abandon(self) -> None:
-        self._file.close()
+        with contextlib.suppress(Exception):  # One that broke cannot be closed, and goes all the same.
+            self._file.close()
         with contextlib.suppress(FileNotFoundError):
             self._system.rm_file(self._partial)
+
+    @contextlib.contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        """Errors that say nothing of the file become an OSError that does; drivers raise others too."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            raise unwritten(error, self._url) from error
 
 
 def _open_remote(url: str, *, overwrite: bool) -> tuple[Any, str]:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _WHOLE_BYTES = 64 << 20  # A server that ignores ranges may send so much for one; it is kept then.
 # What stores call a content's mark, best first: a name that changes with every content, or else the time of writing.
-_MARKS = (("etag", "generation", "md5hash", "content-md5", "digest"), ("lastmodified", "last-modified", "mtime"))
+_MARKS = (
+    ("etag", "generation", "md5hash", "content-md5", "digest"),
+    ("lastmodified", "last-modified", "mtime", "modification_time"),
+)
 _TIMES = ("modified", "created")
 
 

@@ -150,6 +150,8 @@ def clear(folder: Folder, keep: Iterable[str] = ("lock",)) -> None:
     for name in folder.names(STAGING):
         if name not in keep:
             folder.remove(f"{STAGING}/{name}")
+    if tuple(keep) == ("lock",) and not isinstance(folder, LocalFolder):
+        folder.remove(STAGING)  # It is empty: the lock is on this machine.
 
 
 def remove_partial(folder: Folder, done: Container[str]) -> None:
