@@ -132,11 +132,19 @@ def test_head_names_the_splits_that_there_are(wellfed, packed):
     assert "has no split 'val'; it has train, test" in done.stderr
 
 
-def test_head_of_damage_is_one_sentence(wellfed, flipped):
+def test_head_shows_what_stands_before_damage_and_then_says_where_it_is(wellfed, flipped):
     done = wellfed("head", flipped)
 
     assert done.exit_code == 1
+    assert "record 0, " in done.stdout
     assert "record 1 at byte" in done.stderr
+
+
+def test_head_of_a_protocol_that_nothing_reads_says_so(wellfed):
+    done = wellfed("head", "foo://x/y")
+
+    assert done.exit_code == 2
+    assert done.stderr == "wellfed: foo://x/y: nothing that is installed reads foo:// (Protocol not known: foo)\n"
 
 
 # --- schema --------------------------------------------------------------------------------------

@@ -21,4 +21,7 @@ def command(path: str, count: int, split: str | None, as_json: bool) -> None:
     \b
     Example: wellfed head out/ --split test -n 3
     """
-    render.head(summary.head(path, count=count, split=split), as_json=as_json)
+    found = summary.head(path, count=count, split=split)
+    render.head(found, as_json=as_json)
+    if found.error is not None:
+        raise found.error

@@ -28,7 +28,7 @@ def open_system(url: str) -> tuple[Any, str]:
     Raises:
       MissingExtraError: The package that speaks the URL's protocol is not installed.
       RemoteError: The package refuses the URL, or does not work in this process.
-      ValueError: The package would read another name.
+      OSError: Nothing that is installed speaks the protocol, or the package would read another name.
     """
     # Loaded here: `import wellfed` loads nothing but NumPy, and most files are on this machine.
     fsspec = importlib.import_module("fsspec")
@@ -38,6 +38,8 @@ def open_system(url: str) -> tuple[Any, str]:
     except (ImportError, ValueError, OSError) as error:
         protocol = url.split("://", 1)[0]
         package = _PACKAGES.get(protocol)
+        if package is None and isinstance(error, ValueError):
+            raise OSError(f"{url}: nothing that is installed reads {protocol}:// ({error})") from error
         if package is None or not _is_missing(error):
             raise  # fsspec names the package.
         raise MissingExtraError(f"{protocol}://", package, package) from error
@@ -47,7 +49,7 @@ def open_system(url: str) -> tuple[Any, str]:
         _HDFS_PROCESS.setdefault("first", os.getpid())
         if set("?#") & set(url):
             what = 'hdfs-native reads no further than "?" or "#" in a name'
-            raise ValueError(f"{url}: {what}. Use other names, and * or [0-9] in patterns")
+            raise OSError(f"{url}: {what}. Use other names, and * or [0-9] in patterns")
     return system, name
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ClassLabel, FeatureType, Image, Schema, Sequence
-from wellfed.errors import ImageError, MalformedExampleError
+from wellfed.errors import ExampleError, ImageError, MalformedExampleError, RecordError
 from wellfed.example import decode_sequence_example
 from wellfed.image import image_info, sniff_format
 from wellfed.io import TFRecordReader
@@ -73,6 +73,7 @@ class Head:
       split: The split; "" for files.
       total: How many records the split has; None for files, which are not counted.
       records: The first ones.
+      error: Why there are no more, where the next record is damaged or does not fit the schema; None else.
     """
 
     folder: str
@@ -81,6 +82,7 @@ class Head:
     split: str
     total: int | None
     records: tuple[RecordView, ...]
+    error: RecordError | ExampleError | None = None
 
 
 def head(path: PathLike, *, count: int = 5, split: str | None = None) -> Head:
@@ -97,18 +99,24 @@ def head(path: PathLike, *, count: int = 5, split: str | None = None) -> Head:
 
     Raises:
       DatasetError: The folder holds no data set, or not this split.
-      RecordError: A record is damaged.
-      ExampleError: A record does not fit the data set's schema.
+      RecordError: The first record is damaged.
+      ExampleError: The first record does not fit the data set's schema.
     """
     target = find_target(path, split)
     dataset = target.dataset
     schema = dataset.schema if dataset else None
-    records = tuple(view_record(*found, schema) for found in islice(_records(target.files), count))
+    records: list[RecordView] = []
+    failure = None
+    try:  # What comes before an error stays.
+        records.extend(view_record(*found, schema) for found in islice(_records(target.files), count))
+    except (RecordError, ExampleError) as error:
+        if not records:
+            raise
+        failure = error
     if dataset is None:
-        return Head("", "", "", "", None, records)
-    return Head(
-        dataset.folder, dataset.name, dataset.version, target.split, dataset.splits[target.split].records, records
-    )
+        return Head("", "", "", "", None, tuple(records), failure)
+    total = dataset.splits[target.split].records
+    return Head(dataset.folder, dataset.name, dataset.version, target.split, total, tuple(records), failure)
 
 
 def view_record(file: str, record: int, payload: bytes, schema: Schema | None) -> RecordView:
