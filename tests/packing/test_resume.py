@@ -123,6 +123,17 @@ def test_killed_at_a_random_moment_of_the_clock_and_run_again_gives_the_same_byt
     assert contents(out) == whole, f"killed {share * seconds:.3f} s after it began, of {seconds:.3f} s"
 
 
+def test_what_was_half_written_when_a_pack_was_killed_goes(tmp_path, undisturbed):
+    whole, operations = undisturbed
+    out = tmp_path / "out"
+    run_killed(out, 1 + operations // 2)
+    for name in (".features.json.7.partial", ".wellfed/.manifest.json.7.partial", ".mine.7.partial"):
+        (out / name).write_bytes(b"")
+    pack_whole(out)
+
+    assert contents(out) == whole | {".mine.7.partial": b""}
+
+
 def test_an_interrupt_that_ends_the_worker_processes_too_ends_the_pack(tmp_path):
     path = os.pathsep.join([str(SUPPORT), *sys.path])
     command = [sys.executable, str(SUPPORT / "killed_pack.py"), str(tmp_path / "out"), "-", "--interrupted"]

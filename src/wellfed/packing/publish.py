@@ -7,9 +7,12 @@ set is replaced, its manifest goes first: between the two there is no data set, 
 from __future__ import annotations
 
 import json
+import posixpath
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from wellfed.datasets.folder import LocalFolder
 from wellfed.datasets.manifest import MANIFEST, parse_json, pointer_to_json
 from wellfed.datasets.tfds import DATASET_INFO, read_splits, tfds_files
 from wellfed.packing.encode import QUARANTINE
@@ -19,6 +22,8 @@ from wellfed.packing.write import index_name
 if TYPE_CHECKING:
     from wellfed.datasets import Manifest
     from wellfed.datasets.folder import Folder
+
+_HALF_WRITTEN = re.compile(r"\.(.+)\.\d+\.partial")  # By `LocalFolder.write`.
 
 
 def publish(folder: Folder, manifest: Manifest, *, tfds: bool) -> None:
@@ -54,7 +59,19 @@ def finish(folder: Folder, manifest: Manifest) -> None:
         if file not in kept:
             folder.remove(file)
             folder.remove(index_name(file))
+    if isinstance(folder, LocalFolder):
+        _remove_half_written(folder, manifest)
     clear(folder)
+
+
+def _remove_half_written(folder: LocalFolder, manifest: Manifest) -> None:
+    """Removes what was being written when an earlier run was killed. REQUIRES: nobody else packs into the folder."""
+    home, name = posixpath.split(MANIFEST)
+    for under, of in ((".", set(tfds_files(manifest))), (home, {name}), (QUARANTINE, None)):
+        for left in folder.names(under):
+            found = _HALF_WRITTEN.fullmatch(left)
+            if found and (of is None or found[1] in of):
+                folder.remove(f"{under}/{left}")
 
 
 def switch(root: Folder, version: str) -> None:
