@@ -219,6 +219,10 @@ bench: setup .venvs/tensorflow/.wellfed $(BENCH_MADE) ## Time wellfed beside its
 curves: setup ## Print what 10^4 to 10^8 records cost (docs/profile.md); takes 5.4 GB of disk meanwhile.
 	$(PY) benchmarks/curves.py
 
+.PHONY: larger
+larger: setup ## Print how rows are fed from a file that memory does not hold (docs/feed.md); takes 4 GB of disk, and root.
+	$(PY) benchmarks/larger.py
+
 .PHONY: docs
 docs: setup ## Build the reference pages in build/docs.
 	$(PY) scripts/check_docs.py

@@ -30,6 +30,28 @@ void PopulateFile(const uint8_t* begin, size_t size) {
   }
 }
 
+void AskForFile(const uint8_t* begin, size_t size) {
+  if (size == 0) return;
+  const auto page = static_cast<uintptr_t>(getpagesize());
+  const uintptr_t from = reinterpret_cast<uintptr_t>(begin) / page * page;
+  const auto to = reinterpret_cast<uintptr_t>(begin + size);
+  madvise(reinterpret_cast<void*>(from), to - from, MADV_WILLNEED);
+}
+
+void ReadWhole(const uint8_t* begin, size_t size) {
+#ifdef MADV_HUGEPAGE
+  madvise(const_cast<uint8_t*>(begin), size, MADV_HUGEPAGE);
+#endif
+}
+
+void ReadAtRandom(const uint8_t* begin, size_t size) {
+  ReleaseFile(begin, size);
+#ifdef MADV_NOHUGEPAGE
+  madvise(const_cast<uint8_t*>(begin), size, MADV_NOHUGEPAGE);
+#endif
+  madvise(const_cast<uint8_t*>(begin), size, MADV_RANDOM);
+}
+
 void ReleaseFile(const uint8_t* begin, size_t size) {
   const auto page = static_cast<uintptr_t>(getpagesize());
   const uintptr_t from = (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page;

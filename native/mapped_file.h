@@ -20,6 +20,19 @@ const uint8_t* MapFile(int descriptor, size_t size);
 // those that are not in memory. Thread-safe.
 void PopulateFile(const uint8_t* begin, size_t size);
 
+// Has the pages of [begin, begin + size) read that are not in memory, and no others; does not wait for them.
+// Thread-safe.
+void AskForFile(const uint8_t* begin, size_t size);
+
+// From now on a fault of what is not in memory reads 2 MiB or more, where the system can; they lie there in
+// large pieces then, which are mapped in a tenth of the time. REQUIRES: `begin` and `size` are those of a
+// MapFile. Thread-safe.
+void ReadWhole(const uint8_t* begin, size_t size);
+
+// From now on a fault reads its own page alone, not what is around it, and what was mapped so far need not
+// stay in memory. REQUIRES: `begin` and `size` are those of a MapFile. Thread-safe.
+void ReadAtRandom(const uint8_t* begin, size_t size);
+
 // Takes the pages of [begin, begin + size) out of the page tables: what was passed once need not wait for
 // UnmapFile to do it, on one thread. They come back when they are touched. Thread-safe.
 void ReleaseFile(const uint8_t* begin, size_t size);

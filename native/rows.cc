@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "mapped_file.h"
 #include "prefetch.h"
 #include "stream_copy.h"
 
@@ -33,6 +34,9 @@ constexpr uint64_t kFirstLines = 4;
 constexpr uint64_t kStreamedRow = 512;
 constexpr uint64_t kStreamed = 512 << 10;
 
+// Between two rows that are asked for one by one; reading what lies between takes less than another request.
+constexpr ptrdiff_t kLeastGap = 32 << 10;
+
 struct Place {
   const Shard* shard;
   uint32_t index;
@@ -46,6 +50,22 @@ bool InOrder(std::span<const uint64_t> rows) {
   }
   return true;
 }
+
+#ifndef _WIN32
+// Where a row lies, as the index says: up to the next record, or as long as most of them where it is the
+// last.
+std::span<const uint8_t> BytesOf(const ShardSet& shards, uint64_t row) {
+  const uint32_t index = shards.Find(row);
+  const Shard& shard = shards.shard(index);
+  const uint64_t record = row - shards.first_row(index);
+  const uint64_t size = shard.file.size();
+  const uint64_t start = std::min<uint64_t>(shard.offsets[record], size);
+  const bool last = record + 1 == shard.offsets.size();
+  const uint64_t stop =
+      last ? start + std::min(shards.record_bytes(), size - start) : shard.offsets[record + 1];
+  return shard.file.subspan(start, std::clamp(stop, start, size) - start);
+}
+#endif
 
 // Visits rows in order with the memory they need asked for ahead of time. With `may_copy`, what a place
 // refers to is gone with the next block.
@@ -237,5 +257,30 @@ bool CopyRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check
   }
   return true;
 }
+
+#ifndef _WIN32
+
+void AskForRows(const ShardSet& shards, std::span<const uint64_t> rows) {
+  std::vector<uint64_t> sorted(rows.begin(), rows.end());
+  std::sort(sorted.begin(), sorted.end());
+  const uint8_t* begin = nullptr;
+  const uint8_t* end =
+      nullptr;  // Invariant: [begin, end) lies in the last row's shard and is still to be asked for.
+  uint32_t last = UINT32_MAX;
+  for (const uint64_t row : sorted) {
+    const uint32_t shard = shards.Find(row);
+    const std::span<const uint8_t> record = BytesOf(shards, row);
+    // An index that lies may lead backwards.
+    if (shard != last || record.data() < begin || record.data() > end + kLeastGap) {
+      AskForFile(begin, static_cast<size_t>(end - begin));
+      begin = end = record.data();
+    }
+    last = shard;
+    end = std::max(end, record.data() + record.size());
+  }
+  AskForFile(begin, static_cast<size_t>(end - begin));
+}
+
+#endif
 
 }  // namespace wellfed

@@ -48,6 +48,11 @@ class ShardSet {
   uint64_t record_bytes_ = 0;
 };
 
+// Has the pages of `rows` read that are not in memory, and no others but small gaps between them; does not
+// wait for them. For files that memory does not hold: what is there already takes 0.4 us a row. REQUIRES:
+// every row < shards.rows(). Thread-safe.
+void AskForRows(const ShardSet& shards, std::span<const uint64_t> rows);
+
 // What stopped a read. `position` counts in the span of rows that was asked for.
 struct RowError {
   FrameStatus frame = FrameStatus::kOk;

@@ -51,6 +51,16 @@ void PopulateFile(Mapped mapped, size_t start, size_t stop) {
   wellfed::PopulateFile(range.data(), range.size());
 }
 
+void ReadWhole(Mapped mapped) {
+  nb::gil_scoped_release released;
+  wellfed::ReadWhole(mapped.data(), mapped.size());
+}
+
+void ReadAtRandom(Mapped mapped) {
+  nb::gil_scoped_release released;
+  wellfed::ReadAtRandom(mapped.data(), mapped.size());
+}
+
 void ReleaseFile(Mapped mapped, size_t start, size_t stop) {
   const std::span<const uint8_t> range = Range(mapped, start, stop);
   nb::gil_scoped_release released;
@@ -69,6 +79,13 @@ void BindMappedFile(nb::module_& m) {
         "memory, as many "
         "at a\n"
         "time as the system does. Not on Windows.");
+  m.def("read_whole", &ReadWhole, nb::arg("mapped"),
+        "From now on a fault of what map_file gave reads 2 MiB or more where that is not in memory. Not on "
+        "Windows.");
+  m.def("read_at_random", &ReadAtRandom, nb::arg("mapped"),
+        "From now on a fault of what map_file gave reads its own page alone, not what is around it, and what "
+        "was\n"
+        "mapped so far need not stay in memory. Not on Windows.");
   m.def("release_file", &ReleaseFile, nb::arg("mapped"), nb::arg("start"), nb::arg("stop"),
         "Takes the pages of bytes [start, stop) of what map_file gave out of the page tables; they come back "
         "when they\n"

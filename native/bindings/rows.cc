@@ -65,6 +65,14 @@ void CheckRows(const PyShardSet& self, const ArrayIn<uint64_t>& rows) {
   }
 }
 
+#ifndef _WIN32
+void AskFor(const PyShardSet& self, ArrayIn<uint64_t> rows) {
+  CheckRows(self, rows);
+  nb::gil_scoped_release released;
+  wellfed::AskForRows(*self.shards, {rows.data(), rows.size()});
+}
+#endif
+
 nb::tuple Failure(const RowError& error) {
   return nb::make_tuple(static_cast<int>(error.frame), error.position, error.shard, error.record,
                         error.offset, wellfed::ToPython(error.parse, error.position));
@@ -131,6 +139,11 @@ void BindRows(nb::module_& m) {
            "`shards`: (the file's bytes, uint64 offsets of its records' headers) each.")
       .def_prop_ro(
           "rows", [](const PyShardSet& self) { return self.shards->rows(); }, "How many rows there are.")
+#ifndef _WIN32
+      .def("ask_for", &AskFor, "rows"_a.noconvert(),
+           "Has the pages of `rows` (uint64) read that are not in memory, and no others; does not wait for "
+           "them. Not on Windows.")
+#endif
       .def("parse", &Parse, "rows"_a.noconvert(), "parser"_a, "check"_a, "out"_a,
            "Reads `rows` (uint64) in that order, proves their sums and parses them. Returns (columns, None) "
            "as\n"

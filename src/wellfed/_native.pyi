@@ -121,6 +121,17 @@ def populate_file(
     time as the system does. Not on Windows.
     """
 
+def read_whole(mapped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", writable=False)]) -> None:
+    """
+    From now on a fault of what map_file gave reads 2 MiB or more where that is not in memory. Not on Windows.
+    """
+
+def read_at_random(mapped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", writable=False)]) -> None:
+    """
+    From now on a fault of what map_file gave reads its own page alone, not what is around it, and what was
+    mapped so far need not stay in memory. Not on Windows.
+    """
+
 def release_file(
     mapped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", writable=False)], start: int, stop: int
 ) -> None:
@@ -286,6 +297,13 @@ class ShardSet:
     @property
     def rows(self) -> int:
         """How many rows there are."""
+
+    def ask_for(
+        self, rows: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None:
+        """
+        Has the pages of `rows` (uint64) read that are not in memory, and no others; does not wait for them. Not on Windows.
+        """
 
     def parse(
         self,

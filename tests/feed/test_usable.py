@@ -1,10 +1,18 @@
-"""How many cores a process may use, from files and variables as systems write them."""
+"""How many cores and how much memory a process may use, from files and variables as systems write them."""
 
 import math
 
 import pytest
 
-from wellfed.feed.usable import cpu_quota, local_ranks, share_of, usable_cores
+from wellfed.feed.usable import (
+    available_memory,
+    cpu_quota,
+    local_ranks,
+    memory_limit,
+    share_of,
+    usable_cores,
+    usable_memory,
+)
 
 
 def write(root, files):
@@ -42,6 +50,42 @@ def test_a_quota_is_the_least_of_a_group_and_those_above_it(tmp_path, membership
 
 def test_a_system_without_groups_has_no_quota(tmp_path):
     assert cpu_quota(tmp_path / "nothing", tmp_path) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "limit"),
+    [
+        ("0::/\n", {"memory.max": "1073741824\n"}, 1 << 30),
+        ("0::/\n", {"memory.max": "max\n"}, math.inf),
+        ("0::/a/b\n", {"a/memory.max": "2000\n", "a/b/memory.max": "max\n"}, 2000),
+        ("3:memory:/docker/x\n", {"memory/docker/x/memory.limit_in_bytes": "5000\n"}, 5000),
+        ("3:memory:/docker/x\n", {"memory/memory.limit_in_bytes": "9000\n"}, 9000),
+        ("4:cpu:/x\n", {"cpu/x/memory.limit_in_bytes": "5000\n"}, math.inf),
+        ("0::/\n", {"memory.max": "nonsense"}, math.inf),
+    ],
+)
+def test_a_limit_of_memory_is_the_least_of_a_group_and_those_above_it(tmp_path, membership, files, limit):
+    write(tmp_path, {"membership": membership} | {f"root/{name}": text for name, text in files.items()})
+
+    assert memory_limit(tmp_path / "membership", tmp_path / "root") == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("MemTotal:  30 kB\nMemAvailable:   12 kB\nBuffers: 1 kB\n", 12 << 10), ("MemTotal:  30 kB\n", math.inf)],
+)
+def test_available_memory_is_what_the_system_says(tmp_path, text, found):
+    (tmp_path / "meminfo").write_text(text, encoding="ascii")
+
+    assert available_memory(tmp_path / "meminfo") == found
+
+
+def test_a_system_that_says_nothing_of_memory_has_no_limit(tmp_path):
+    assert available_memory(tmp_path / "nothing") == math.inf
+
+
+def test_this_process_may_use_some_memory():
+    assert usable_memory() > 1 << 20
 
 
 @pytest.mark.parametrize(

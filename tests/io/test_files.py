@@ -313,3 +313,35 @@ def test_pages_behind_the_end_are_refused(path, change):
 
     with pytest.raises(IndexError, match="start <= stop <= size"):
         change(mapped, 0, mapped.size + 1)
+
+
+def flags(path):
+    """The kernel's flags of the mapping of a file."""
+    found, inside = "", False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        inside = line.endswith(str(path)) or (inside and line.split()[0].endswith(":"))
+        if inside and line.startswith("VmFlags:"):
+            found = line
+    return set(found.split()[1:])
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells a mapping's flags")
+@pytest.mark.parametrize(
+    ("says", "flag"), [(MappedFile.read_whole, "hg"), (MappedFile.read_at_random, "rr")], ids=["whole", "at random"]
+)
+def test_how_a_file_is_going_to_be_read_is_said_to_the_system(path, says, flag):
+    mapped = MappedFile(path)
+    assert flag not in flags(path)
+    says(mapped)
+
+    assert flag in flags(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells a mapping's flags")
+def test_a_file_that_is_read_at_random_is_not_read_whole_any_more(path):
+    mapped = MappedFile(path)
+    mapped.read_whole()
+    mapped.read_at_random()
+
+    assert "hg" not in flags(path)
+    assert mapped.data.tobytes() == CONTENT

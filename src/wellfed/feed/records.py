@@ -3,8 +3,8 @@
     file order      the headers of a unit are walked when it is claimed; no index is needed first
     any other       all files are indexed before the first row is read: from their sidecars, else by a walk each
 
-An index that somebody needed is written when the iteration ends, by a thread that has nothing else to do. Reading in
-file order needs none and writes none.
+An index that somebody needed is written when the iteration ends, by a thread that has nothing else to do; at once where
+it took a while. Reading in file order needs none and writes none.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import threading
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed import _native
 from wellfed.errors import FileChangedError
+from wellfed.feed.disk import Disk
 from wellfed.feed.order import ENDLESS, Positions
 from wellfed.feed.row_parser import RowParser
 from wellfed.feed.unit import Unit
@@ -30,6 +32,8 @@ from wellfed.io.framing import explain, record_error
 if TYPE_CHECKING:
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
+
+_AT_ONCE_SECONDS = 1.0  # An index that took longer is kept before the first row is read: an epoch may last for hours.
 
 
 @dataclass
@@ -90,6 +94,7 @@ class RecordsReader:
         self._whole: _Window | None = None
         self._indexed = False  # Whether somebody needed all files indexed.
         self._fingerprint = ""
+        self._disk = Disk([])
 
     # --- Which rows there are -----------------------------------------------------------------------
 
@@ -127,6 +132,7 @@ class RecordsReader:
         while len(self._files) < len(self._node.files):
             self._open_next()
         due = [file for file in self._files if not file.complete()]
+        start = monotonic()
         if due:
             cores = usable_cores()
             with ThreadPoolExecutor(cores, "wellfed-index") as executor:
@@ -140,6 +146,8 @@ class RecordsReader:
             file.first_row = self._known
             self._known += file.known()
         self._settle()
+        if monotonic() - start > _AT_ONCE_SECONDS:
+            self.settle()
 
     def _settle(self) -> None:
         if len(self._files) < len(self._node.files) or not all(file.complete() for file in self._files[-1:]):
@@ -147,6 +155,7 @@ class RecordsReader:
         for file in self._files:
             file.finish()
         self._whole = self._window(0, len(self._files), 0, self._known)
+        self._disk = Disk([file.mapped for file in self._files])
 
     def settle(self) -> None:
         """Writes the sidecars of files whose index was made here and needed."""
@@ -186,7 +195,8 @@ class RecordsReader:
             self._ask_ahead()
         window = self._window_of(rows) if len(rows) else _Window([], [], _native.ShardSet([]), 0)
         within = rows - np.uint64(window.first_row) if window.first_row else rows
-        return Unit(self._columns(window, within), None, rows)
+        with self._disk.reading(window.shards, within):
+            return Unit(self._columns(window, within), None, rows)
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
         return self._rows.columns(

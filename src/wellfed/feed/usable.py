@@ -1,8 +1,12 @@
-"""What this process may use of the machine: the least of what it was bound to, its group's quota, and its share.
+"""What this process may use of the machine: cores and memory.
+
+Of cores, the least of what it was bound to, its group's quota, and its share:
 
 affinity    taskset, Slurm, Docker's --cpuset-cpus
 quota       a control group's CPU time, as Docker's --cpus and Kubernetes' limits set it, of version 1 or 2
 share       what is left where several ranks of a job run on this host: LOCAL_WORLD_SIZE and its relatives
+
+Of memory, what the machine has available, files that it keeps included, and at most what its group may use.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    _Read = Callable[[Path], float]
 
 # torchrun's, then Open MPI's, MVAPICH's and Slurm's.
 _LOCAL_RANKS = (
@@ -62,6 +68,21 @@ def local_ranks(environment: Mapping[str, str]) -> int:
     return 1
 
 
+def usable_memory() -> float:
+    """Bytes of memory that this process may use; infinite where nothing says. [bytes]."""
+    groups = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+    return min(available_memory(Path("/proc/meminfo")), memory_limit(*groups))
+
+
+def available_memory(meminfo: Path) -> float:
+    """What the system could hand out without swapping, files that it keeps included, by /proc/meminfo. [bytes]."""
+    try:
+        lines = meminfo.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeError):
+        return math.inf
+    return min((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), default=math.inf)
+
+
 def cpu_quota(membership: Path, root: Path) -> float:
     """Cores' worth of CPU time that this process's control groups allow; infinite where they do not say.
 
@@ -69,20 +90,29 @@ def cpu_quota(membership: Path, root: Path) -> float:
       membership: The file that names the groups: /proc/self/cgroup.
       root: Where their files are mounted: /sys/fs/cgroup.
     """
+    return _least(membership, root, "cpu", (_quota_1, _quota_2))
+
+
+def memory_limit(membership: Path, root: Path) -> float:
+    """Memory that they allow, files that the system keeps for the process included; see `cpu_quota`. [bytes]."""
+    return _least(membership, root, "memory", (_limit_1, _limit_2))
+
+
+def _least(membership: Path, root: Path, controller: str, read: tuple[_Read, _Read]) -> float:
+    """The least that any of the process's groups allows; `read` takes a folder of version 1, and one of version 2."""
     try:
         lines = membership.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeError):
         return math.inf
-    quotas = [math.inf]
+    found = [math.inf]
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if not controllers:
-            quotas += [_quota_2(folder) for folder in _upwards(root, path)]
-        elif "cpu" in controllers.split(","):
-            quotas += [
-                _quota_1(folder) for folder in (*_upwards(root / controllers, path), *_upwards(root / "cpu", path))
-            ]
-    return min(quotas)
+            found += [read[1](folder) for folder in _upwards(root, path)]
+        elif controller in controllers.split(","):
+            mounts = dict.fromkeys((root / controllers, root / controller))
+            found += [read[0](folder) for mount in mounts for folder in _upwards(mount, path)]
+    return min(found)
 
 
 def _upwards(root: Path, path: str) -> Iterator[Path]:
@@ -104,6 +134,18 @@ def _quota_2(folder: Path) -> float:
 def _quota_1(folder: Path) -> float:
     quota, period = _words(folder / "cpu.cfs_quota_us"), _words(folder / "cpu.cfs_period_us")
     return _ratio(quota[0], period[0]) if quota and period else math.inf
+
+
+def _limit_1(folder: Path) -> float:
+    return _bytes(_words(folder / "memory.limit_in_bytes"))  # A number near 2^63 where there is no limit.
+
+
+def _limit_2(folder: Path) -> float:
+    return _bytes(_words(folder / "memory.max"))
+
+
+def _bytes(words: list[str]) -> float:
+    return int(words[0]) if len(words) == 1 and words[0].isdigit() else math.inf
 
 
 def _ratio(quota: str, period: str) -> float:

@@ -31,6 +31,7 @@ _ASK_BYTES = 16 << 20  # How far ahead of a walk pages are asked for: some units
 _FAR_BYTES = 128 << 20  # How far ahead of a walk that does nothing else.
 _BLOCK_BYTES = 8 << 20  # The pages of four page tables.
 _FIRST_STEP = 1 << 10
+_WHOLE_BYTES = 128 << 10  # Records of this mean size: what the system reads around each header is the whole file.
 _DENSE_BYTES = 8 << 10  # Records of this mean size: a walk over their headers touches most pages.
 
 
@@ -233,6 +234,8 @@ class GrowingIndex(Growing):
 
         Called from many threads, each of them gets a range of its own.
         """
+        if not self._asked:
+            self._mapped.read_whole()
         with self._ask_lock:  # Not the walk's own: nobody is to wait for it here.
             start, stop = max(self._asked, self._walker.position), self._walker.position + _ASK_BYTES
             stop = min(stop, self._bytes)
@@ -248,11 +251,14 @@ class GrowingIndex(Growing):
         """
         asking: list[Future[None]] = []
         try:
+            self.ensure(self._count + _FIRST_STEP)
+            if self._walker.position < _WHOLE_BYTES * self._count:
+                self._mapped.read_whole()
             while not self.complete:
                 self.ensure(self._count + max(_FIRST_STEP, _BLOCK_BYTES * self._count // (self._walker.position or 1)))
                 if executor is not None and self._walker.position < _DENSE_BYTES * self._count:
                     asking = [one for one in asking if not one.done()]
-                    while len(asking) < helpers:
+                    while len(asking) < helpers and self._asked < self._bytes:
                         asking.append(executor.submit(self._ask_blocks))
         finally:
             with self._ask_lock:

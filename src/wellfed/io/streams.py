@@ -179,4 +179,6 @@ def open_walker(
 ) -> tuple[Walker, str]:
     """Opens a file and stands in front of its first record; see `open_window` and `Walker`."""
     window, compression = open_window(path, compression_type, mapped, access)
+    if check and isinstance(window, MappedWindow):
+        window.mapped.read_whole()
     return Walker(window, str(path), check=check, on_damage=on_damage), compression

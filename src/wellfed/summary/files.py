@@ -103,6 +103,7 @@ def verify_file(
     """
     window, compression = open_window(path, compression_type, mapped)
     if isinstance(window, MappedWindow) and window.mapped is not mapped:
+        window.mapped.read_whole()
         window = _OncePassed(window.mapped)
     name, count_done = str(path), _one_at_a_time(progress)
     size = len(window.block) if isinstance(window, MappedWindow) else 0
