@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 import wellfed as wf
-from wellfed.feed.usable import usable_memory
 from wellfed.io import RecordIndex
+from wellfed.io.usable import usable_memory
 
 WORK = Path(__file__).parent / "work" / "larger"
 GROUPS = Path("/sys/fs/cgroup")

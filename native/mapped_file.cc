@@ -5,13 +5,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "mapping_guard.h"
 
 namespace wellfed {
+namespace {
+
+// Between two ranges that are asked for one by one; reading what lies between takes less than another request.
+constexpr ptrdiff_t kLeastGap = 32 << 10;
+
+}  // namespace
 
 const uint8_t* MapFile(int descriptor, size_t size) {
   void* const begin = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
@@ -36,6 +45,33 @@ void AskForFile(const uint8_t* begin, size_t size) {
   const uintptr_t from = reinterpret_cast<uintptr_t>(begin) / page * page;
   const auto to = reinterpret_cast<uintptr_t>(begin + size);
   madvise(reinterpret_cast<void*>(from), to - from, MADV_WILLNEED);
+}
+
+void RangesAsked::Add(std::span<const uint8_t> range) {
+  if (begin_ == nullptr || range.data() < begin_ || range.data() > end_ + kLeastGap) {
+    Flush();
+    begin_ = end_ = range.data();
+  }
+  end_ = std::max(end_, range.data() + range.size());
+}
+
+void RangesAsked::Flush() {
+  AskForFile(begin_, static_cast<size_t>(end_ - begin_));
+  begin_ = end_ = nullptr;
+}
+
+void AskForRanges(std::span<const uint8_t> file, std::span<const int64_t> starts,
+                  std::span<const int64_t> sizes) {
+  std::vector<size_t> order(starts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return starts[a] < starts[b]; });
+  RangesAsked asked;
+  for (const size_t i : order) {
+    if (starts[i] < 0 || sizes[i] < 0 || static_cast<uint64_t>(starts[i]) >= file.size()) continue;
+    const auto start = static_cast<size_t>(starts[i]);
+    asked.Add(file.subspan(start, std::min(static_cast<size_t>(sizes[i]), file.size() - start)));
+  }
+  asked.Flush();
 }
 
 void ReadWhole(const uint8_t* begin, size_t size) {

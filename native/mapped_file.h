@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace wellfed {
 
@@ -32,6 +33,26 @@ void ReadWhole(const uint8_t* begin, size_t size);
 // From now on a fault reads its own page alone, not what is around it, and what was mapped so far need not
 // stay in memory. REQUIRES: `begin` and `size` are those of a MapFile. Thread-safe.
 void ReadAtRandom(const uint8_t* begin, size_t size);
+
+// Asks for many ranges as AskForFile does, in few requests: those that follow on each other closely are one,
+// with what lies between them.
+class RangesAsked {
+ public:
+  // The next range; one that begins in front of the last, or far behind it, ends a request.
+  void Add(std::span<const uint8_t> range);
+
+  // Asks for what is left. Call it once after the last range, and before one of another file.
+  void Flush();
+
+ private:
+  const uint8_t* begin_ = nullptr;
+  const uint8_t* end_ = nullptr;  // Invariant: [begin_, end_) lies in one file and is still to be asked for.
+};
+
+// Asks for the ranges of `file` that begin at `starts` and have `sizes` bytes; what lies outside is left out.
+// REQUIRES: starts.size() == sizes.size(). Thread-safe.
+void AskForRanges(std::span<const uint8_t> file, std::span<const int64_t> starts,
+                  std::span<const int64_t> sizes);
 
 // Takes the pages of [begin, begin + size) out of the page tables: what was passed once need not wait for
 // UnmapFile to do it, on one thread. They come back when they are touched. Thread-safe.

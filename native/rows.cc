@@ -34,9 +34,6 @@ constexpr uint64_t kFirstLines = 4;
 constexpr uint64_t kStreamedRow = 512;
 constexpr uint64_t kStreamed = 512 << 10;
 
-// Between two rows that are asked for one by one; reading what lies between takes less than another request.
-constexpr ptrdiff_t kLeastGap = 32 << 10;
-
 struct Place {
   const Shard* shard;
   uint32_t index;
@@ -263,22 +260,15 @@ bool CopyRows(const ShardSet& shards, std::span<const uint64_t> rows, bool check
 void AskForRows(const ShardSet& shards, std::span<const uint64_t> rows) {
   std::vector<uint64_t> sorted(rows.begin(), rows.end());
   std::sort(sorted.begin(), sorted.end());
-  const uint8_t* begin = nullptr;
-  const uint8_t* end =
-      nullptr;  // Invariant: [begin, end) lies in the last row's shard and is still to be asked for.
+  RangesAsked asked;
   uint32_t last = UINT32_MAX;
   for (const uint64_t row : sorted) {
     const uint32_t shard = shards.Find(row);
-    const std::span<const uint8_t> record = BytesOf(shards, row);
-    // An index that lies may lead backwards.
-    if (shard != last || record.data() < begin || record.data() > end + kLeastGap) {
-      AskForFile(begin, static_cast<size_t>(end - begin));
-      begin = end = record.data();
-    }
+    if (shard != last) asked.Flush();
     last = shard;
-    end = std::max(end, record.data() + record.size());
+    asked.Add(BytesOf(shards, row));  // An index that lies may lead backwards.
   }
-  AskForFile(begin, static_cast<size_t>(end - begin));
+  asked.Flush();
 }
 
 #endif

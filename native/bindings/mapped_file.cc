@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "arrays.h"
+
 namespace nb = nanobind;
 
 #ifdef _WIN32
@@ -51,6 +53,13 @@ void PopulateFile(Mapped mapped, size_t start, size_t stop) {
   wellfed::PopulateFile(range.data(), range.size());
 }
 
+void AskForRanges(Mapped mapped, wellfed::ArrayIn<int64_t> starts, wellfed::ArrayIn<int64_t> sizes) {
+  if (starts.size() != sizes.size()) throw nb::value_error("as many sizes as starts are due");
+  nb::gil_scoped_release released;
+  wellfed::AskForRanges({mapped.data(), mapped.size()}, {starts.data(), starts.size()},
+                        {sizes.data(), sizes.size()});
+}
+
 void ReadWhole(Mapped mapped) {
   nb::gil_scoped_release released;
   wellfed::ReadWhole(mapped.data(), mapped.size());
@@ -79,6 +88,12 @@ void BindMappedFile(nb::module_& m) {
         "memory, as many "
         "at a\n"
         "time as the system does. Not on Windows.");
+  m.def("ask_for_ranges", &AskForRanges, nb::arg("mapped"), nb::arg("starts").noconvert(),
+        nb::arg("sizes").noconvert(),
+        "Has the pages read that are not in memory of the ranges of what map_file gave that begin at `starts` "
+        "(int64)\n"
+        "and have `sizes` bytes (int64), and no others but small gaps between them; does not wait for them. Not "
+        "on Windows.");
   m.def("read_whole", &ReadWhole, nb::arg("mapped"),
         "From now on a fault of what map_file gave reads 2 MiB or more where that is not in memory. Not on "
         "Windows.");

@@ -121,6 +121,16 @@ def populate_file(
     time as the system does. Not on Windows.
     """
 
+def ask_for_ranges(
+    mapped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", writable=False)],
+    starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> None:
+    """
+    Has the pages read that are not in memory of the ranges of what map_file gave that begin at `starts` (int64)
+    and have `sizes` bytes (int64), and no others but small gaps between them; does not wait for them. Not on Windows.
+    """
+
 def read_whole(mapped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", writable=False)]) -> None:
     """
     From now on a fault of what map_file gave reads 2 MiB or more where that is not in memory. Not on Windows.

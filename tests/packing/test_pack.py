@@ -5,6 +5,7 @@ import os
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
+import numpy as np
 import pytest
 from packed_folder import columns, contents, numbers
 from tiny_source import TinySource
@@ -12,11 +13,11 @@ from tiny_source import TinySource
 from wellfed import _native
 from wellfed.datasets import Image, Scalar, Schema, Sequence, open_dataset
 from wellfed.errors import DatasetError, PackError, SourceError
-from wellfed.io import RecordIndex, Records, TFRecordReader
+from wellfed.io import MappedFile, RecordIndex, Records, TFRecordReader, disk
 from wellfed.packing import PackOptions, PictureOptions, pack, plan_pack
 from wellfed.packing.api import local_pool
 from wellfed.packing.job import Job
-from wellfed.sources import Items, TFRecords
+from wellfed.sources import Items, Numpy, TFRecords
 
 SPLIT = {"train": 0.5, "test": 0.5}
 
@@ -44,6 +45,32 @@ def test_the_order_is_shuffled_unless_told_otherwise(tmp_path):
 
     assert numbers(tmp_path / "a") != sorted(numbers(tmp_path / "a"))
     assert numbers(tmp_path / "b") == list(range(30))
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """A file of 3,000 rows of 4 KiB, which is larger than all memory there is, so far as packing knows."""
+    monkeypatch.setattr(disk, "usable_memory", lambda: 1e6)
+    np.save(tmp_path / "x.npy", np.arange(3000, dtype=np.int32)[:, None] * np.ones(1024, np.int32))
+    return Numpy(tmp_path / "x.npy")
+
+
+def test_a_source_larger_than_memory_is_packed_as_any_other(tmp_path, rows, monkeypatch):
+    pack(rows, tmp_path / "a", name="rows", split=SPLIT, shards=2, executor=ThreadPoolExecutor(2))
+    monkeypatch.undo()
+    pack(rows, tmp_path / "b", name="rows", split=SPLIT, shards=2, executor=ThreadPoolExecutor(2))
+
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows is asked for nothing")
+def test_each_item_of_a_source_larger_than_memory_is_asked_for_once(tmp_path, rows, monkeypatch):
+    monkeypatch.setattr(disk, "_PATIENCE", 10**6)
+    asked = []
+    monkeypatch.setattr(MappedFile, "ask_for_ranges", lambda _, starts, sizes: asked.extend(starts.tolist()))
+    pack(rows, tmp_path / "out", name="rows", shards=2, executor=ThreadPoolExecutor(2))
+
+    assert sorted(asked) == list(range(128, 128 + 3000 * 4096, 4096))
 
 
 def test_the_manifest_counts_measures_and_hashes_each_shard(tmp_path):

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import importlib
 import io
+import pickle
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from wellfed.datasets import Schema
 from wellfed.example import encode_example, encode_examples
-from wellfed.sources import Cifar, ClassFolders, ColumnSource, Csv, FixedBinary, ListFile, Mnist, Numpy, Parquet, Tar
+from wellfed.sources import (
+    Cifar,
+    ClassFolders,
+    ColumnSource,
+    Csv,
+    FixedBinary,
+    ListFile,
+    MappedSource,
+    Mnist,
+    Numpy,
+    Parquet,
+    Spooled,
+    Tar,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"p" * 40
 FIELDS = {"s": ("S3", ()), "b": ("?", (2,)), "big": (">i2", ()), "f": ("<f8", (2,)), "label": ("u1", ())}
@@ -82,6 +97,16 @@ def list_source(folder):
     return ListFile(folder / "list.txt")
 
 
+def npy_source(folder):
+    np.save(folder / "x.npy", np.arange(60, dtype=np.int32).reshape(20, 3))
+    np.save(folder / "y.npy", np.arange(20) % 3)
+    return Numpy({"x": folder / "x.npy", "y": folder / "y.npy"}, label="y")
+
+
+def spooled_source(folder):
+    return Spooled({"n": n, "text": "t" * n} for n in range(20))
+
+
 OWN = [csv_source, binary_source, numpy_source, parquet_source, tar_source, folders_source, list_source]
 
 
@@ -97,6 +122,42 @@ def test_many_digits_are_stored_as_they_are_one_by_one(digits):
 @pytest.mark.parametrize("name", ["cifar-10-batches-py", "cifar-100-python"])
 def test_many_pictures_of_cifar_are_stored_as_they_are_one_by_one(corpus, name):
     check(Cifar(corpus / "cifar10" / name))
+
+
+MAPPED = {csv_source: 0, binary_source: 0, npy_source: 128, tar_source: 0, spooled_source: 0}
+
+
+@pytest.mark.parametrize("make", MAPPED, ids=lambda make: make.__name__.removesuffix("_source"))
+def test_the_places_of_items_hold_all_that_they_are_made_of(tmp_path, make):
+    source = make(tmp_path)
+    assert isinstance(source, MappedSource)
+    part = source.part(np.array([3, 0]))
+    expected = stored(part)
+    travelled = pickle.dumps(part)  # Without the files that are open.
+    needed = {}
+    for file, starts, sizes in part.places(0, 2):
+        ranges = needed.setdefault(file.path, [(0, MAPPED[make])])  # A header, which is read once.
+        ranges += zip(starts.tolist(), (starts + sizes).tolist(), strict=True)
+    for path, ranges in needed.items():
+        content = Path(path).read_bytes()
+        rest = bytearray(len(content))
+        for start, stop in ranges:
+            rest[start:stop] = content[start:stop]
+        assert rest != content
+        Path(path).write_bytes(rest)
+
+    assert stored(pickle.loads(travelled)) == expected
+
+
+def test_arrays_whose_rows_do_not_lie_in_one_piece_have_no_places(tmp_path):
+    np.save(tmp_path / "x.npy", np.asfortranarray(np.arange(12).reshape(4, 3)))
+
+    assert not list(Numpy(tmp_path / "x.npy").places(0, 4))
+
+
+def stored(source):
+    schema = Schema(source.schema)
+    return [encode_example(schema.encode(source.load(at))) for at in range(len(source.listing()))]
 
 
 def check(source):

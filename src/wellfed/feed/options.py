@@ -10,7 +10,7 @@ import numpy as np
 from wellfed.errors import PlanError
 from wellfed.feed import plan
 from wellfed.feed.checks import check_whole, check_wish
-from wellfed.feed.usable import usable_cores
+from wellfed.io.usable import usable_cores
 
 UNIT_BYTES = 8 << 20
 _VERB = "with_options"

@@ -21,13 +21,13 @@ import numpy as np
 
 from wellfed import _native
 from wellfed.errors import FileChangedError
-from wellfed.feed.disk import Disk
 from wellfed.feed.order import ENDLESS, Positions
 from wellfed.feed.row_parser import RowParser
 from wellfed.feed.unit import Unit
-from wellfed.feed.usable import usable_cores
 from wellfed.io import GrowingIndex, MappedFile, RecordIndex, fingerprint
+from wellfed.io.disk import Disk
 from wellfed.io.framing import explain, record_error
+from wellfed.io.usable import usable_cores
 
 if TYPE_CHECKING:
     from wellfed.feed import plan
@@ -94,7 +94,7 @@ class RecordsReader:
         self._whole: _Window | None = None
         self._indexed = False  # Whether somebody needed all files indexed.
         self._fingerprint = ""
-        self._disk = Disk([])
+        self._disk = Disk(0)
 
     # --- Which rows there are -----------------------------------------------------------------------
 
@@ -155,7 +155,13 @@ class RecordsReader:
         for file in self._files:
             file.finish()
         self._whole = self._window(0, len(self._files), 0, self._known)
-        self._disk = Disk([file.mapped for file in self._files])
+        disk = Disk(sum(file.mapped.size for file in self._files))
+        for file in self._files:
+            if disk.is_read_at_random:
+                file.mapped.read_at_random()
+            else:
+                file.mapped.read_whole()
+        self._disk = disk
 
     def settle(self) -> None:
         """Writes the sidecars of files whose index was made here and needed."""
@@ -195,8 +201,8 @@ class RecordsReader:
             self._ask_ahead()
         window = self._window_of(rows) if len(rows) else _Window([], [], _native.ShardSet([]), 0)
         within = rows - np.uint64(window.first_row) if window.first_row else rows
-        with self._disk.reading(window.shards, within):
-            return Unit(self._columns(window, within), None, rows)
+        self._disk.ask(lambda: window.shards.ask_for(within))
+        return Unit(self._columns(window, within), None, rows)
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
         return self._rows.columns(

@@ -23,8 +23,8 @@ from wellfed.feed.stream_work import StreamWork
 from wellfed.feed.streams import Streams
 from wellfed.feed.tree import Tree
 from wellfed.feed.tuning import Pace, ReadAhead, ThreadCount
-from wellfed.feed.usable import usable_cores
 from wellfed.feed.workers import Pools
+from wellfed.io.usable import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -149,6 +149,7 @@ class MappedFile:
         self._found = Path(local_path(self.path)).resolve()
         self._stamp = self._stat()
         self.size = self._stamp[2]
+        self._at_random = False
         self.data: NDArray[np.uint8] = np.empty(0, np.uint8)
         if self.size:
             with self._found.open("rb") as file:
@@ -202,10 +203,19 @@ class MappedFile:
     def read_at_random(self) -> None:
         """Says that memory will not hold the file, and that no place of it is likelier to be read next than another.
 
-        From now on a page that is touched is read alone; bring others with `ask_for`, or a `ShardSet`'s.
+        From now on a page that is touched is read alone; `ask_for_ranges`, or a `ShardSet`'s `ask_for`, brings many.
+        """
+        if self.size and os.name != "nt" and not self._at_random:
+            self._at_random = True
+            _native.read_at_random(self.data)
+
+    def ask_for_ranges(self, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """Has ranges read that begin at `starts`, and are soon needed: their own pages, and small gaps between them.
+
+        Does not wait for them; what lies outside the file is left out. [bytes]
         """
         if self.size and os.name != "nt":
-            _native.read_at_random(self.data)
+            _native.ask_for_ranges(self.data, starts, sizes)
 
     def let_go(self, start: int, stop: int) -> None:
         """Takes the pages of bytes [start, stop), which nobody needs for now, out of the process's memory.

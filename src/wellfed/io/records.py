@@ -15,6 +15,7 @@ import numpy as np
 from wellfed import _native
 from wellfed.io.access import Access, file_versions, fingerprint
 from wellfed.io.compression import check_name
+from wellfed.io.disk import Disk
 from wellfed.io.files import is_url
 from wellfed.io.index import RecordIndex
 from wellfed.io.one_pass import OnePass
@@ -167,7 +168,10 @@ class Records:
         if self._access.options.cache_dir is None or "indexes" not in self.__dict__:
             return None
         copies = self._copies_of(rows)
-        return None if copies is None else (copies, 0)
+        if copies is None:
+            return None
+        self._disk.ask(lambda: copies.ask_for(rows.astype(np.uint64)))
+        return copies, 0
 
     def took(self, rows: NDArray[np.int64]) -> None:
         """Says that records were read, out of what was `at_hand`: memory that nobody needs any more is let go."""
@@ -317,10 +321,14 @@ class Records:
         """The shelf of a file, opened when the first of its records is read: a remote shard may be fetched whole."""
         found = self._shelves.get(file)
         if found is None:
-            found = open_shelf(self.indexes[file], check=self._check_crc, access=self._access)
+            found = open_shelf(self.indexes[file], check=self._check_crc, access=self._access, disk=self._disk)
             with self._open_lock:
                 found = self._shelves.setdefault(file, found)
         return found
+
+    @cached_property
+    def _disk(self) -> Disk:
+        return Disk(sum(index.stream_bytes for index in self.indexes if not index.compression))
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:

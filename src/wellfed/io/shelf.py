@@ -17,6 +17,7 @@ import numpy as np
 from wellfed import _native
 from wellfed.errors import CompressionError, FileChangedError, IndexFileError
 from wellfed.io.access import Access
+from wellfed.io.disk import Disk
 from wellfed.io.files import LocalFile, MappedFile, is_url
 from wellfed.io.framing import FRAME_BYTES, HEADER_BYTES
 from wellfed.io.inflate import InflateStream
@@ -57,30 +58,33 @@ class Shelf(Protocol):
         """All of the file: uint8 (size,), where it lies in memory with no gap between its records; else None."""
 
 
-def open_shelf(index: RecordIndex, *, check: bool = True, access: Access | None = None) -> Shelf:
+def open_shelf(
+    index: RecordIndex, *, check: bool = True, access: Access | None = None, disk: Disk | None = None
+) -> Shelf:
     """The shelf for a file.
 
     Args:
       index: Where its records stand.
       check: Prove each payload's sum when it is read.
       access: How a remote file is reached; None for the usual way.
+      disk: Told of the rows of a plain file on this machine; None where it is the only one.
 
     Raises:
       OSError: The file cannot be opened.
     """
     if not is_url(index.path):
-        return _open_local(index, index.path, check=check)
+        return _open_local(index, index.path, check, disk)
     access = access or Access()
-    copied = access.through_copy(index.path, lambda place: _open_local(index, place, check=check))
+    copied = access.through_copy(index.path, lambda place: _open_local(index, place, check, disk))
     if copied is not None:
         return CopyShelf(index, access, copied, check=check)
     return _open_remote(index, access, check=check)
 
 
-def _open_local(index: RecordIndex, place: str, *, check: bool) -> Shelf:
+def _open_local(index: RecordIndex, place: str, check: bool, disk: Disk | None) -> Shelf:
     if index.compression:
         return InflatedShelf(index, LocalMembers(LocalFile(place)), check=check)
-    return MappedShelf(index, place, check=check)
+    return MappedShelf(index, place, disk or Disk(index.stream_bytes), check=check)
 
 
 def _open_remote(index: RecordIndex, access: Access, *, check: bool) -> Shelf:
@@ -92,16 +96,20 @@ def _open_remote(index: RecordIndex, access: Access, *, check: bool) -> Shelf:
 class MappedShelf:
     """See the module."""
 
-    def __init__(self, index: RecordIndex, place: str, *, check: bool) -> None:
-        self._index, self._check = index, check
+    def __init__(self, index: RecordIndex, place: str, disk: Disk, *, check: bool) -> None:
+        self._index, self._check, self._disk = index, check, disk
         self._mapped = MappedFile(place)
         if self._mapped.size != index.stream_bytes:
             raise FileChangedError(
                 f"the file has {self._mapped.size} bytes, {index.stream_bytes} when it was indexed", index.path
             )
+        self._shards = _native.ShardSet([(self._mapped.data, index.offsets[:-1])])
+        if disk.is_read_at_random:
+            self._mapped.read_at_random()
 
     def read(self, rows: NDArray[np.int64], *, in_order: bool = False) -> Bytes:  # noqa: ARG002 -- the same for both.
         """See `Shelf`."""
+        self._disk.ask(lambda: self._shards.ask_for(rows.astype(np.uint64)))
         try:
             return prove(self._index, rows, self._mapped.data, 0, check=self._check)
         except ValueError:
@@ -110,6 +118,8 @@ class MappedShelf:
 
     def read_one(self, row: int) -> bytes:
         """See `Shelf`."""
+        if self._disk.is_read_at_random:
+            self._disk.ask(lambda: self._shards.ask_for(np.array([row], np.uint64)))
         offsets, block = self._index.offsets[row : row + 2], self._mapped.data
         sizes, _, status = _native.read_frames(block, offsets[:1], self._check)
         if status == _native.FRAME_OK:

@@ -9,6 +9,7 @@ All three give the same bytes for the same items.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from wellfed.columns import Bytes
 from wellfed.datasets import SkippedItem
 from wellfed.errors import EncodeError, ImageError, PackError, SourceError, WellfedError
 from wellfed.example import encode_examples
+from wellfed.io.disk import Disk
 from wellfed.packing.progress import Counters
+from wellfed.sources import MappedSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +56,7 @@ class EncodedItems:
 
     def __init__(self, task: ShardTask, folder: Folder) -> None:
         self._task, self._folder = task, folder
+        self._disk = Disk(task.source_bytes)
         self.skipped: list[SkippedItem] = []
         self.seen: dict[str, Facts] = {}
 
@@ -60,14 +64,24 @@ class EncodedItems:
         """Gives framed records, and how many they are."""
         counters = Counters(self._task.counters)
         ends = np.cumsum(self._task.source.listing().sizes)
-        start = 0
+        start, asked = 0, 0
         while start < len(ends):
             if counters.stopped:
                 raise Stopped
             stop = self._chunk_end(ends, start)
+            ahead = self._chunk_end(ends, stop) if stop < len(ends) else stop
+            self._ask(asked, ahead)  # This one, and the one that follows while it is made.
             yield self._chunk(start, stop)
-            start = stop
+            start, asked = stop, ahead
             counters.count(self._task.number, start, int(ends[start - 1]))
+
+    def _ask(self, start: int, stop: int) -> None:
+        """Has items read that are soon needed, where the source's files are larger than memory."""
+        source = self._task.source
+        if self._disk.is_read_at_random and isinstance(source, MappedSource):
+            for file, starts, sizes in source.places(start, stop):
+                file.read_at_random()
+                self._disk.ask(partial(file.ask_for_ranges, starts, sizes))
 
     def _chunk_end(self, ends: NDArray[np.int64], start: int) -> int:
         """Returns where the items end that are encoded together: one at least."""

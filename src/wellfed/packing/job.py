@@ -111,6 +111,7 @@ class Job:
             on_error=on_error,
             counters=counters,
             as_is=self.as_is,
+            source_bytes=int(self.listing.sizes.sum()),
         )
 
     def items_of(self, number: int) -> int:

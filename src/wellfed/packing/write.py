@@ -42,6 +42,7 @@ class ShardTask:
       on_error: What a bad item does.
       counters: The file of progress counters; "" where the worker cannot reach it.
       as_is: Whether the source's records are written as they are.
+      source_bytes: What the items of all shards take together. [bytes]
     """
 
     number: int
@@ -55,6 +56,7 @@ class ShardTask:
     on_error: OnError
     counters: str
     as_is: bool = False
+    source_bytes: int = 0
 
 
 def write_shard(task: ShardTask) -> ShardResult:

@@ -1,7 +1,7 @@
 """Raw formats. A source is a cheap listing of items plus `load(item)`; one file each."""
 
 from wellfed.sources.arrays import Numpy
-from wellfed.sources.base import ColumnSource, ListedSource, RecordSource, Scan, Source
+from wellfed.sources.base import ColumnSource, ListedSource, MappedSource, Place, RecordSource, Scan, Source
 from wellfed.sources.binary import FixedBinary
 from wellfed.sources.cifar import Cifar
 from wellfed.sources.csvfile import Csv
@@ -28,10 +28,12 @@ __all__ = [
     "ListedSource",
     "Listing",
     "ListingBuilder",
+    "MappedSource",
     "Mnist",
     "NumberedKeys",
     "Numpy",
     "Parquet",
+    "Place",
     "RecordSource",
     "Scan",
     "Skipped",

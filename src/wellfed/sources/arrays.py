@@ -25,12 +25,14 @@ import numpy as np
 from wellfed.datasets import ClassLabel, Schema
 from wellfed.errors import SourceError
 from wellfed.io.files import MappedFile
-from wellfed.sources.base import ListedSource, Scan, StrPath, existing_file, vanished
+from wellfed.sources.base import ListedSource, Place, Scan, StrPath, existing_file, vanished
 from wellfed.sources.listing import Listing, NumberedKeys
 from wellfed.sources.sniff import describe, read_head
 from wellfed.sources.types import type_of_array
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from wellfed.datasets import FeatureType
@@ -125,6 +127,14 @@ class Numpy(ListedSource):
                 array.check_unchanged()
         return columns
 
+    def places(self, start: int, stop: int) -> Iterator[Place]:
+        """See `MappedSource`."""
+        keys = self.listing().keys
+        assert isinstance(keys, NumberedKeys)
+        for at, _, numbers in keys.locate_all(start, stop):
+            for array in list(self._splits.values())[at].values():
+                yield from array.places(numbers)
+
     def _types(self) -> dict[str, FeatureType]:
         types: dict[str, FeatureType] = {}
         for arrays in self._splits.values():
@@ -198,6 +208,15 @@ class _Array:
 
     def __init__(self, path: str, values: NDArray[Any], file: MappedFile | None) -> None:
         self.path, self.values, self._file = path, values, file
+
+    def places(self, numbers: NDArray[np.int64]) -> Iterator[Place]:
+        """Where some rows lie, if that is in one piece each."""
+        values = self.values
+        if self._file is None or not values.flags.c_contiguous or not values.size:
+            return
+        row_bytes = values.nbytes // len(values)
+        first = values.ctypes.data - self._file.data.ctypes.data
+        yield Place(self._file, first + row_bytes * numbers, np.full(len(numbers), row_bytes, np.int64))
 
     def check_unchanged(self) -> None:
         """Raises `FileChangedError` if a mapped file was cut or replaced: what was read from it may be wrong."""

@@ -29,10 +29,13 @@ _SCANNING = threading.RLock()
 StrPath = str | os.PathLike[str]
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from wellfed.columns import Bytes
     from wellfed.datasets import Schema
+    from wellfed.io import MappedFile
     from wellfed.sources.listing import Listing
 
 
@@ -91,6 +94,32 @@ class ColumnSource(Source, Protocol):
         """Items `start` to `stop` of the listing: for each feature an array `(n, ...)`, `Bytes`, or a list.
 
         Equal to what `load` gives for each of them; None where `load` must tell which of them is at fault.
+        """
+        ...
+
+
+class Place(NamedTuple):
+    """Where some items lie in one mapped file.
+
+    Attributes:
+      file: The file.
+      starts: int64 (n,): where each begins. [bytes]
+      sizes: int64 (n,): as many bytes of each.
+    """
+
+    file: MappedFile
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+@runtime_checkable
+class MappedSource(Source, Protocol):
+    """A source that reads items out of large files, in any order."""
+
+    def places(self, start: int, stop: int) -> Iterator[Place]:
+        """Where the items `start` to `stop` of the listing lie: what of them is about to be read.
+
+        Advice alone: what is in memory already, or cannot be told in advance, is left out.
         """
         ...
 

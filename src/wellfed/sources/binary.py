@@ -17,14 +17,14 @@ import numpy as np
 from wellfed.columns import Bytes
 from wellfed.datasets import Schema
 from wellfed.errors import SourceError
-from wellfed.sources.base import ListedSource, Scan
+from wellfed.sources.base import ListedSource, Place, Scan
 from wellfed.sources.inflate import WholeFile
 from wellfed.sources.listing import Listing, NumberedKeys
 from wellfed.sources.paths import Paths, existing_files, group_names
 from wellfed.sources.types import type_of_array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -96,6 +96,15 @@ class FixedBinary(ListedSource):
         if len(record) < self._record.itemsize:
             raise SourceError(f"ends before record {number}, which it held when it was listed", file.path)
         return {name: self._field(name, record) for name in self.fields}
+
+    def places(self, start: int, stop: int) -> Iterator[Place]:
+        """See `MappedSource`."""
+        keys = self.listing().keys
+        assert isinstance(keys, NumberedKeys)
+        for at, _, numbers in keys.locate_all(start, stop):
+            if (mapped := self._files[at].mapped) is not None:
+                starts = self.header_bytes + self._record.itemsize * numbers
+                yield Place(mapped, starts, np.full(len(numbers), self._record.itemsize, np.int64))
 
     def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
         """Copies the fields of the records from `start` to `stop`; see `ColumnSource`."""

@@ -25,7 +25,7 @@ import numpy as np
 from wellfed.datasets import ClassLabel, FeatureType, Scalar, Schema, Text
 from wellfed.errors import SourceError
 from wellfed.io.files import MappedFile
-from wellfed.sources.base import ListedSource, Scan, vanished
+from wellfed.sources.base import ListedSource, Place, Scan, vanished
 from wellfed.sources.columns import BOOLS, TextColumn, cell_reader
 from wellfed.sources.listing import Listing, NumberedKeys
 from wellfed.sources.paths import Paths, existing_files, group_names
@@ -133,6 +133,14 @@ class Csv(ListedSource):
                 reason = f"row {number} at byte {offset}: column {name!r} holds {row[position]!r}, which is no {kind}"
                 raise SourceError(reason, path) from error
         return item
+
+    def places(self, start: int, stop: int) -> Iterator[Place]:
+        """See `MappedSource`."""
+        listing = self.listing()
+        assert isinstance(listing.keys, NumberedKeys)
+        for file, places, _ in listing.keys.locate_all(start, stop):
+            here = start + places
+            yield Place(self._files[file].mapped, listing.places["offset"][here], listing.sizes[here])
 
     def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
         """Reads the rows from `start` to `stop`; see `ColumnSource`."""
@@ -334,7 +342,7 @@ class _MappedRows:
         self._path = path
 
     @cached_property
-    def _file(self) -> MappedFile:
+    def mapped(self) -> MappedFile:
         return MappedFile(self._path)
 
     def rows(
@@ -342,10 +350,10 @@ class _MappedRows:
     ) -> list[list[str]] | None:
         """The cells of rows; None where they are not what they were, in a file of `file_bytes`, when it was listed."""
         try:
-            data = self._file.data.data
+            data = self.mapped.data.data
             lines = [bytes(data[at : at + size]).removesuffix(b"\n") for at, size in zip(offsets, sizes, strict=True)]
-            self._file.check_unchanged()
-            if self._file.size != file_bytes:
+            self.mapped.check_unchanged()
+            if self.mapped.size != file_bytes:
                 return None
             # Each by itself: what follows an open quote is no part of another row.
             return [next(_csv_reader(_lines(line.decode()), delimiter)) for line in lines]

@@ -26,6 +26,7 @@ class WholeFile:
     Attributes:
       path: The file.
       data: uint8 `(n,)`, read-only.
+      mapped: The mapping, if it is one.
 
     Raises:
       SourceError: The file is gone, cannot be read, or is a damaged or cut gzip.
@@ -33,20 +34,20 @@ class WholeFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._mapped: MappedFile | None = None
+        self.mapped: MappedFile | None = None
         try:
             if read_head(path).startswith(_GZIP):
                 self.data: NDArray[np.uint8] = np.frombuffer(_inflate(path), np.uint8)
             else:
-                self._mapped = MappedFile(path)
-                self.data = self._mapped.data
+                self.mapped = MappedFile(path)
+                self.data = self.mapped.data
         except OSError as error:
             raise vanished(path, error) from error
 
     def check_unchanged(self) -> None:
         """Raises `FileChangedError` if a mapped file was cut or replaced: what was read from it may be wrong."""
-        if self._mapped is not None:
-            self._mapped.check_unchanged()
+        if self.mapped is not None:
+            self.mapped.check_unchanged()
 
 
 def _inflate(path: str) -> bytes:

@@ -21,13 +21,13 @@ import numpy as np
 from wellfed.datasets import Schema
 from wellfed.errors import SourceError
 from wellfed.io.files import MappedFile
-from wellfed.sources.base import ListedSource, Scan, vanished
+from wellfed.sources.base import ListedSource, Place, Scan, vanished
 from wellfed.sources.infer import ClassGuess, SchemaGuess, checked_mapping
 from wellfed.sources.listing import Listing, NumberedKeys
 from wellfed.sources.ownedfile import OwnedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import BinaryIO
 
     from numpy.typing import NDArray
@@ -97,6 +97,11 @@ class Spooled(ListedSource):
         if self.label is not None and listing.labels is not None:
             item[self.label] = int(listing.labels[index])
         return item
+
+    def places(self, start: int, stop: int) -> Iterator[Place]:
+        """See `MappedSource`."""
+        listing = self.listing()
+        yield Place(self._mapped, listing.places["offset"][start:stop], listing.sizes[start:stop])
 
     @cached_property
     def _mapped(self) -> MappedFile:

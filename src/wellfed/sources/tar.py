@@ -16,14 +16,14 @@ from wellfed.columns import Bytes
 from wellfed.datasets import ByteString, ClassLabel, FeatureType, Image, Scalar, Schema, Tensor, Text
 from wellfed.errors import SourceError
 from wellfed.sources.arrays import parse_npy
-from wellfed.sources.base import ListedSource, Scan
+from wellfed.sources.base import ListedSource, Place, Scan
 from wellfed.sources.paths import Paths, existing_files, group_names
 from wellfed.sources.sniff import HEAD_BYTES, describe, image_kind
 from wellfed.sources.tarindex import IMAGES, IndexedTar, TarIndex
 from wellfed.sources.types import type_of_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -99,6 +99,17 @@ class Tar(ListedSource):
             else:
                 item[name] = _value(content, kind, f"{listing.key(index)}.{kept.fields[name]}")
         return item
+
+    def places(self, start: int, stop: int) -> Iterator[Place]:
+        """See `MappedSource`."""
+        listing, kept = self.listing(), cast("_Kept", self.kept)
+        files = listing.places["file"][start:stop]
+        for number in np.unique(files):
+            here = start + np.flatnonzero(files == number)
+            for name in self.schema:
+                found = here[listing.places[f"offset {name}"][here] >= 0]
+                starts, sizes = (listing.places[f"{what} {name}"][found] for what in ("offset", "size"))
+                yield Place(kept.tars[number].mapped(), starts, sizes)
 
     def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
         """Reads the fields of the items from `start` to `stop`; see `ColumnSource`."""

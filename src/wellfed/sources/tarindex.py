@@ -75,6 +75,15 @@ class IndexedTar:
             raise SourceError(self._no_tar(str(error)), self.path) from error
         self._check_end(headers.end)
 
+    def mapped(self) -> MappedFile:
+        """The tar, or its inflated copy, as it is mapped.
+
+        Raises:
+          OSError: It is gone.
+        """
+        self._readable()
+        return self._mapped
+
     def read(self, offset: int, size: int) -> bytes:
         """The content of a member.
 

@@ -10,9 +10,9 @@ import pytest
 
 import wellfed as wf
 from wellfed import _native
-from wellfed.feed import disk, records
-from wellfed.feed.disk import Disk
-from wellfed.io import MappedFile, RecordIndex
+from wellfed.feed import records
+from wellfed.io import MappedFile, RecordIndex, Records, disk
+from wellfed.io.disk import Disk
 
 ROWS, ROW_BYTES = 2000, 5000
 PAGE = mmap.PAGESIZE
@@ -104,66 +104,92 @@ def test_an_epoch_is_the_same_whatever_memory_there_is(large, memory, monkeypatc
     assert sorted(rows.astype(int).tolist()) == list(range(ROWS))
 
 
-class Counted:
-    """A `ShardSet`, and how often it was asked."""
-
-    def __init__(self, path):
-        mapped = MappedFile(path)
-        self.shards, self.count = _native.ShardSet([(mapped.data, RecordIndex.build(path).offsets[:-1])]), 0
-
-    def ask_for(self, rows):
-        self.count += 1
-        self.shards.ask_for(rows)
+def asked(reading, times):
+    """How often it asks."""
+    calls = []
+    for _ in range(times):
+        reading.ask(lambda: calls.append(1))
+    return len(calls)
 
 
 @linux
 def test_rows_that_are_in_memory_are_soon_not_asked_for(large):
-    large.read_bytes()
-    counted, reading = Counted(large), Disk([MappedFile(large)])
-    for _ in range(100):
-        with reading.reading(counted, np.arange(10, dtype=np.uint64)):
-            pass
-
-    assert 1 <= counted.count <= 10
+    assert 1 <= asked(Disk(1 << 30), 100) <= 10
 
 
 @linux
 def test_rows_are_asked_for_again_once_the_disk_is_read(large):
-    counted, mapped = Counted(large), MappedFile(large)
-    reading = Disk([mapped])
-    for _ in range(100):
-        with reading.reading(counted, np.arange(10, dtype=np.uint64)):
-            pass
-    before = counted.count
+    reading = Disk(1 << 30)
+    asked(reading, 100)
+    assert not asked(reading, 1)
     put_by(large)
     if pages_in_memory(large):
         pytest.skip("the file system keeps files in memory alone")
-    with reading.reading(counted, np.arange(10, dtype=np.uint64)):
-        mapped.data[:: PAGE * 64].sum()
-    with reading.reading(counted, np.arange(10, dtype=np.uint64)):
-        pass
+    MappedFile(large).data[:: PAGE * 64].sum()
 
-    assert counted.count == before + 1
+    assert asked(reading, 1)
+
+
+def test_rows_of_files_that_memory_holds_are_never_asked_for(large):
+    assert not asked(Disk(1000), 10)
+
+
+def shards(path):
+    return _native.ShardSet([(MappedFile(path).data, RecordIndex.build(path).offsets[:-1])])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows is asked for nothing")
 @pytest.mark.parametrize("rows", [[], [ROWS - 1], [0, 1, 2, 1999, 5, 6, 0, 0]], ids=["none", "last", "mixed"])
 def test_any_rows_may_be_asked_for(large, rows):
-    Counted(large).ask_for(np.array(rows, np.uint64))
+    shards(large).ask_for(np.array(rows, np.uint64))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows is asked for nothing")
 @pytest.mark.parametrize("offsets", [[0, 1 << 62], [1 << 63, 8], [2**64 - 1], [9_000_000, 4096]])
 def test_rows_of_an_index_that_lies_may_be_asked_for(large, offsets):
-    shards = _native.ShardSet([(MappedFile(large).data, np.array(offsets, np.uint64))])
+    lying = _native.ShardSet([(MappedFile(large).data, np.array(offsets, np.uint64))])
 
-    shards.ask_for(np.arange(len(offsets), dtype=np.uint64))
+    lying.ask_for(np.arange(len(offsets), dtype=np.uint64))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows is asked for nothing")
 def test_a_row_that_is_not_there_is_not_asked_for(large):
     with pytest.raises(IndexError, match="row 2000 of 2000"):
-        Counted(large).ask_for(np.array([ROWS], np.uint64))
+        shards(large).ask_for(np.array([ROWS], np.uint64))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows is asked for nothing")
+@pytest.mark.parametrize(
+    ("starts", "sizes"),
+    [([], []), ([5, 5, 0], [10, 10, 0]), ([-1, 1 << 62, 3], [5, 5, -5]), ([9_000_000, 0], [1 << 62, 1])],
+    ids=["none", "twice", "outside", "too long"],
+)
+def test_any_ranges_may_be_asked_for(large, starts, sizes):
+    mapped = MappedFile(large)
+    mapped.ask_for_ranges(np.array(starts, np.int64), np.array(sizes, np.int64))
+
+    assert mapped.data.tobytes() == large.read_bytes()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows is asked for nothing")
+def test_ranges_without_their_sizes_are_refused(large):
+    with pytest.raises(ValueError, match="as many sizes as starts"):
+        MappedFile(large).ask_for_ranges(np.arange(3), np.arange(2))
+
+
+@linux
+@pytest.mark.parametrize("how", ["take", "one by one"])
+def test_records_by_number_bring_no_more_into_memory_than_their_own_pages(large, how):
+    records = Records(large)
+    rows = np.random.default_rng(0).permutation(np.arange(0, ROWS, 20))
+    assert len(records) == ROWS
+    put_by(large)
+    if pages_in_memory(large):
+        pytest.skip("the file system keeps files in memory alone")
+    found = records.take(rows).to_list() if how == "take" else [records[row] for row in rows.tolist()]
+
+    assert len(found) == len(rows)
+    assert pages_in_memory(large) <= 3 * len(rows) + 16
 
 
 @pytest.mark.parametrize(("seconds", "kept"), [(0.0, True), (1e9, False)], ids=["long", "short"])

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from wellfed.feed.usable import (
+from wellfed.io.usable import (
     available_memory,
     cpu_quota,
     local_ranks,
