@@ -17,7 +17,8 @@
 namespace wellfed {
 namespace {
 
-// Between two ranges that are asked for one by one; reading what lies between takes less than another request.
+// Between two ranges that are asked for one by one; reading what lies between takes less than another
+// request.
 constexpr ptrdiff_t kLeastGap = 32 << 10;
 
 }  // namespace

@@ -88,12 +88,14 @@ void BindMappedFile(nb::module_& m) {
         "memory, as many "
         "at a\n"
         "time as the system does. Not on Windows.");
-  m.def("ask_for_ranges", &AskForRanges, nb::arg("mapped"), nb::arg("starts").noconvert(),
-        nb::arg("sizes").noconvert(),
-        "Has the pages read that are not in memory of the ranges of what map_file gave that begin at `starts` "
-        "(int64)\n"
-        "and have `sizes` bytes (int64), and no others but small gaps between them; does not wait for them. Not "
-        "on Windows.");
+  m.def(
+      "ask_for_ranges", &AskForRanges, nb::arg("mapped"), nb::arg("starts").noconvert(),
+      nb::arg("sizes").noconvert(),
+      "Has the pages read that are not in memory of the ranges of what map_file gave that begin at `starts` "
+      "(int64)\n"
+      "and have `sizes` bytes (int64), and no others but small gaps between them; does not wait for them. "
+      "Not "
+      "on Windows.");
   m.def("read_whole", &ReadWhole, nb::arg("mapped"),
         "From now on a fault of what map_file gave reads 2 MiB or more where that is not in memory. Not on "
         "Windows.");
