@@ -124,7 +124,13 @@ def test_many_pictures_of_cifar_are_stored_as_they_are_one_by_one(corpus, name):
     check(Cifar(corpus / "cifar10" / name))
 
 
-MAPPED = {csv_source: 0, binary_source: 0, npy_source: 128, tar_source: 0, spooled_source: 0}
+MAPPED = {
+    csv_source: 0,
+    binary_source: 0,
+    npy_source: 128,
+    tar_source: 0,
+    spooled_source: 0,
+}  # And their headers' bytes.
 
 
 @pytest.mark.parametrize("make", MAPPED, ids=lambda make: make.__name__.removesuffix("_source"))
@@ -147,6 +153,20 @@ def test_the_places_of_items_hold_all_that_they_are_made_of(tmp_path, make):
         Path(path).write_bytes(rest)
 
     assert stored(pickle.loads(travelled)) == expected
+
+
+def test_the_places_of_cells_of_parquet_hold_their_values(tmp_path):
+    source = parquet_source(tmp_path)
+    part = source.part(np.array([3, 0]))
+    found = [
+        file.data[start : start + size].tobytes()
+        for file, starts, sizes in part.places(0, 2)
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+    ]
+
+    for cell in (b"\1\0", b"\4\0", np.float32(1.5).tobytes(), np.float32(4.5).tobytes(), PNG, b"a\0", b"p", b"q"):
+        assert cell in found
+    assert np.int16(-2).tobytes() not in found
 
 
 def test_arrays_whose_rows_do_not_lie_in_one_piece_have_no_places(tmp_path):

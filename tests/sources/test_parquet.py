@@ -14,7 +14,7 @@ import pytest
 
 from wellfed.datasets import ByteString, ClassLabel, Image, Scalar, Sequence, Tensor, Text
 from wellfed.errors import MissingExtraError, SourceError
-from wellfed.sources import Parquet
+from wellfed.sources import Parquet, parquetspool
 
 pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "wellfed[pyarrow]"')
 pq = pytest.importorskip("pyarrow.parquet")
@@ -100,13 +100,16 @@ def test_pictures_in_structs_of_bytes_and_path_are_pictures(write):
     assert (dict(source.schema), items(source)) == ({"image": Image()}, [{"image": PNG}])
 
 
-def test_rows_of_all_row_groups_and_files_can_be_read_in_any_order(write, tmp_path):
+@pytest.mark.parametrize("batch_bytes", [1, 64 << 20], ids=["a batch a file", "a batch in all"])
+def test_rows_of_all_row_groups_and_files_can_be_read_in_any_order(write, tmp_path, batch_bytes, monkeypatch):
+    monkeypatch.setattr(parquetspool, "_BATCH_BYTES", batch_bytes)
     write({"x": range(10)}, "a.parquet")
     write({"x": range(10, 17)}, "b.parquet")
 
     source = Parquet(tmp_path / "*.parquet")
 
     assert [source.load(at)["x"] for at in (16, 3, 0, 9, 10)] == [16, 3, 0, 9, 10]
+    assert list(source.part(np.array([16, 3, 0, 9, 10])).load_columns(0, 5)["x"]) == [16, 3, 0, 9, 10]
     assert [source.listing().key(at) for at in (0, 16)] == ["a.parquet/0", "b.parquet/6"]
 
 

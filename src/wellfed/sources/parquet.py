@@ -1,40 +1,31 @@
-"""Parquet, through pyarrow; the one file that imports it here.
+"""Parquet, through pyarrow.
 
 A Parquet file can be read by row groups only, and a row of one is wanted at a time, in any order. So before the first
 row is read, the columns asked for are laid out once as an Arrow file in the temporary folder, one row group after
 another; that file is mapped by every process, and goes with the source.
-
-    Parquet: row groups, compressed  ->  Arrow file: record batches, as in memory  ->  row k of batch b
 """
 
 from __future__ import annotations
 
-import importlib
-import os
-import threading
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from wellfed.datasets import ByteString, ClassLabel, FeatureType, Image, Scalar, Schema, Sequence, Tensor, Text
-from wellfed.errors import MissingExtraError, SourceError
-from wellfed.sources.base import ListedSource, Scan, vanished
+from wellfed.errors import SourceError
+from wellfed.sources.base import ListedSource, Place, Scan
 from wellfed.sources.listing import Listing, NumberedKeys
-from wellfed.sources.ownedfile import OwnedFile
+from wellfed.sources.parquetspool import ParquetSpool, laid_batches, normal, open_parquet, pyarrow_module
 from wellfed.sources.paths import Paths, existing_files, group_names
-from wellfed.sources.sniff import HEAD_BYTES, describe, image_kind, read_head
+from wellfed.sources.sniff import HEAD_BYTES, describe, image_kind
 from wellfed.sources.types import type_of_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from collections.abc import Sequence as SequenceOf
 
     from numpy.typing import NDArray
-
-_BATCH_ROWS = 1024
-_SPOOLING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -66,17 +57,17 @@ class Parquet(ListedSource):
     columns: SequenceOf[str] | None = None
 
     def __post_init__(self) -> None:
-        _pyarrow()
+        pyarrow_module()
         object.__setattr__(self, "paths", existing_files(self.paths))
 
     def scan(self) -> Scan:
         """Reads the files' ends, where their columns and counts are, and the column of the class."""
         paths = cast("tuple[str, ...]", self.paths)
-        schema = _open(paths[0]).schema_arrow
+        schema = open_parquet(paths[0]).schema_arrow
         names = self._used(schema.names)
         counts, sizes = {}, []
         for group, path in zip(group_names(paths), paths, strict=True):
-            file = _open(path)
+            file = open_parquet(path)
             if not file.schema_arrow.equals(schema):
                 raise SourceError(f"has other columns or types than {paths[0]}. Pack it by itself", path)
             counts[group] = file.metadata.num_rows
@@ -89,11 +80,11 @@ class Parquet(ListedSource):
         if self.label is not None:
             types[self.label], labels = self._classes(types[self.label])
         listing = Listing(NumberedKeys.of_counts(counts), np.concatenate(sizes), labels)
-        return Scan(Schema(types), listing, _Spool(paths, names))
+        return Scan(Schema(types), listing, ParquetSpool(paths, names))
 
     def load(self, index: int) -> dict[str, Any]:
         """Copies row `index` out of the Arrow file; arrays are read-only."""
-        listing, spool = self.listing(), cast("_Spool", self.kept)
+        listing, spool = self.listing(), cast("ParquetSpool", self.kept)
         assert isinstance(listing.keys, NumberedKeys)
         columns, at = spool.locate(int(listing.keys.rows[index]))
         item = {}
@@ -109,9 +100,15 @@ class Parquet(ListedSource):
                 raise SourceError(f"row {number}: column {name!r} {error}", path) from error
         return item
 
+    def places(self, start: int, stop: int) -> Iterator[Place]:
+        """See `MappedSource`."""
+        listing, spool = self.listing(), cast("ParquetSpool", self.kept)
+        assert isinstance(listing.keys, NumberedKeys)
+        yield from spool.places(listing.keys.rows[start:stop])
+
     def load_columns(self, start: int, stop: int) -> dict[str, Any] | None:
         """Copies the rows from `start` to `stop`; see `ColumnSource`."""
-        listing, spool = self.listing(), cast("_Spool", self.kept)
+        listing, spool = self.listing(), cast("ParquetSpool", self.kept)
         assert isinstance(listing.keys, NumberedKeys)
         taken = spool.take(listing.keys.rows[start:stop])
         columns: dict[str, Any] = {}
@@ -135,14 +132,12 @@ class Parquet(ListedSource):
 
     def _classes(self, kind: FeatureType) -> tuple[FeatureType, NDArray[np.int64]]:
         """The type of the class column, and the class of each row."""
-        compute, path = _pyarrow("compute"), cast("tuple[str, ...]", self.paths)[0]
-        parts = [
-            _normal(batch.column(0)) for batch in _batches(cast("tuple[str, ...]", self.paths), (self.label or "",))
-        ]
-        column = _pyarrow().chunked_array(parts)
+        compute, path = pyarrow_module("compute"), cast("tuple[str, ...]", self.paths)[0]
+        parts = [batch.column(0) for batch in laid_batches(cast("tuple[str, ...]", self.paths), (self.label or "",))]
+        column = pyarrow_module().chunked_array(parts)
         if isinstance(kind, Text):
             names = sorted(column.drop_null().unique().to_pylist())
-            numbers = compute.index_in(column, value_set=_pyarrow().array(names, column.type))
+            numbers = compute.index_in(column, value_set=pyarrow_module().array(names, column.type))
             return ClassLabel(tuple(names)), numbers.fill_null(-1).to_numpy().astype(np.int64)
         if not (isinstance(kind, Scalar) and kind.dtype.kind in "iub"):
             raise SourceError(f"column {self.label!r} is {kind}; a class is a name or a whole number", path)
@@ -150,70 +145,6 @@ class Parquet(ListedSource):
             raise SourceError(f"column {self.label!r} holds the class {lowest}; classes count from 0", path)
         numbers = column.cast("int64").fill_null(-1).to_numpy()
         return ClassLabel(num_classes=int(numbers.max()) + 1), numbers
-
-
-class _Spool:
-    """The columns as an Arrow file, laid out before the first row is read or the source is pickled."""
-
-    def __init__(self, paths: tuple[str, ...], names: tuple[str, ...]) -> None:
-        self._paths, self._names = paths, names
-        self._file: OwnedFile | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_paths": self._paths, "_names": self._names, "_file": self._laid_out()}
-
-    def locate(self, row: int) -> tuple[dict[str, Any], int]:
-        """The columns that hold a row, counted over all files, and its place in them."""
-        starts, batches = self._opened
-        at = int(np.searchsorted(starts, row, side="right")) - 1
-        return batches[at], row - int(starts[at])
-
-    def take(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        """The columns of several rows, counted over all files."""
-        pyarrow = _pyarrow()
-        starts, batches = self._opened
-        batch_of = np.searchsorted(starts, rows, side="right") - 1
-        order = np.argsort(batch_of, kind="stable")
-        inverse = pyarrow.array(np.argsort(order))
-        within = [(at, pyarrow.array(rows[batch_of == at] - starts[at])) for at in np.unique(batch_of)]
-        return {
-            name: pyarrow.concat_arrays([batches[at][name].take(inside) for at, inside in within]).take(inverse)
-            for name in self._names
-        }
-
-    @cached_property
-    def _opened(self) -> tuple[NDArray[np.int64], list[dict[str, Any]]]:
-        """The first row and the columns of each batch, mapped."""
-        pyarrow, ipc = _pyarrow(), _pyarrow("ipc")
-        file = ipc.open_file(pyarrow.memory_map(self._laid_out().path))
-        batches = [file.get_batch(at) for at in range(file.num_record_batches)]
-        counts = np.array([batch.num_rows for batch in batches], np.int64)
-        columns = [dict(zip(batch.schema.names, batch.columns, strict=True)) for batch in batches]
-        return np.cumsum(counts) - counts, columns
-
-    def _laid_out(self) -> OwnedFile:
-        with _SPOOLING:
-            if self._file is None or not os.path.exists(self._file.path):  # On another machine it is not there.
-                self._file = self._lay_out()
-            return self._file
-
-    def _lay_out(self) -> OwnedFile:
-        pyarrow, ipc, file = _pyarrow(), _pyarrow("ipc"), OwnedFile()
-        writer = None
-        try:
-            with pyarrow.OSFile(file.path, "wb") as sink:
-                for batch in _batches(self._paths, self._names):
-                    normal = {name: _normal(batch.column(name)) for name in self._names}
-                    laid = pyarrow.RecordBatch.from_pydict(normal)
-                    writer = writer or ipc.new_file(sink, laid.schema)
-                    writer.write_batch(laid)
-                if writer is not None:
-                    writer.close()
-        except (pyarrow.ArrowException, OSError) as error:
-            folder = os.path.dirname(file.path)
-            reason = f"cannot be laid out in {folder}: {error}. TMPDIR names another folder"
-            raise SourceError(reason, self._paths[0]) from error
-        return file
 
 
 def _column(column: Any, kind: FeatureType) -> Any:
@@ -261,7 +192,7 @@ def _value(scalar: Any, kind: FeatureType) -> Any:
 
 def _feature_type(name: str, stored: Any, path: str) -> FeatureType:
     """The feature type of a column, from its type in Parquet."""
-    types = _pyarrow("types")
+    types = pyarrow_module("types")
     if types.is_dictionary(stored):
         return _feature_type(name, stored.value_type, path)
     if types.is_temporal(stored) and not types.is_interval(stored):
@@ -279,7 +210,7 @@ def _feature_type(name: str, stored: Any, path: str) -> FeatureType:
 
 
 def _leaf_type(stored: Any) -> FeatureType | None:
-    types = _pyarrow("types")
+    types = pyarrow_module("types")
     if types.is_string(stored) or types.is_large_string(stored):
         return Text()
     if _is_binary(stored):
@@ -290,7 +221,7 @@ def _leaf_type(stored: Any) -> FeatureType | None:
 
 
 def _list_type(stored: Any) -> FeatureType | None:
-    types, inner = _pyarrow("types"), stored.value_type
+    types, inner = pyarrow_module("types"), stored.value_type
     if _is_list(inner):
         deeper = _list_type(inner)
         if isinstance(deeper, Tensor):  # A Sequence holds Tensors of one shape alone.
@@ -306,55 +237,18 @@ def _list_type(stored: Any) -> FeatureType | None:
 
 
 def _is_list(stored: Any) -> bool:
-    types = _pyarrow("types")
+    types = pyarrow_module("types")
     return bool(types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored))
 
 
 def _is_binary(stored: Any) -> bool:
-    types = _pyarrow("types")
+    types = pyarrow_module("types")
     return bool(types.is_binary(stored) or types.is_large_binary(stored) or types.is_fixed_size_binary(stored))
 
 
 def _begins_like_a_picture(name: str, path: str) -> bool:
     """Whether the first value of a column of bytes is a picture."""
-    for batch in _open(path).iter_batches(1, columns=[name]):
-        if (value := _normal(batch.column(name))[0]).is_valid:
+    for batch in open_parquet(path).iter_batches(1, columns=[name]):
+        if (value := normal(batch.column(name))[0]).is_valid:
             return image_kind(value.as_py()[:HEAD_BYTES]) is not None
     return False
-
-
-def _normal(column: Any) -> Any:
-    """A column as it is laid out: dictionaries as their values, times as int64, structs as their bytes."""
-    pyarrow, types, compute, stored = _pyarrow(), _pyarrow("types"), _pyarrow("compute"), column.type
-    if types.is_dictionary(stored):
-        return _normal(column.dictionary_decode())
-    if types.is_struct(stored):
-        return compute.struct_field(column, "bytes")
-    if types.is_date32(stored) or types.is_time32(stored):
-        column = column.cast(pyarrow.int32())
-    return column.cast(pyarrow.int64()) if types.is_temporal(stored) else column
-
-
-def _batches(paths: Iterable[str], names: tuple[str, ...]) -> Iterator[Any]:
-    for path in paths:
-        yield from _open(path).iter_batches(_BATCH_ROWS, columns=list(names))
-
-
-def _open(path: str) -> Any:
-    pyarrow, parquet = _pyarrow(), _pyarrow("parquet")
-    try:
-        if not (head := read_head(path)).startswith(b"PAR1"):
-            raise SourceError(f"is no Parquet but {describe(head)}", path)
-        return parquet.ParquetFile(path, memory_map=True)
-    except OSError as error:
-        raise vanished(path, error) from error
-    except pyarrow.ArrowException as error:
-        raise SourceError(f"is a damaged Parquet file: {str(error).rstrip('.')}. Fetch it again", path) from error
-
-
-def _pyarrow(module: str = "") -> Any:
-    """pyarrow, or a module of it."""
-    try:
-        return importlib.import_module(f"pyarrow.{module}" if module else "pyarrow")
-    except ImportError as error:
-        raise MissingExtraError("wellfed.sources.Parquet", "pyarrow", "pyarrow") from error
