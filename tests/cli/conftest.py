@@ -1,6 +1,10 @@
 """Runs the command line as people do, with stdout and stderr apart."""
 
+import contextlib
 import gzip
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +59,24 @@ def packed(wellfed, digits, tmp_path):
     done = wellfed("pack", "images", digits, out, "--name", "digits", "--split", "train=0.7,test=0.3", "--shards", "2")
     assert done.exit_code == 0, done.stderr
     return out
+
+
+@pytest.fixture
+def on_terminal():
+    """Runs `wellfed` with a terminal as its standard error; gives what was shown there, and the standard output."""
+
+    def run(*arguments) -> tuple[bytes, bytes]:
+        ours, theirs = os.openpty()
+        command = [sys.executable, "-c", "from wellfed.cli import app; app()", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "100", "TERM": "xterm"}
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError):  # Linux's way to say that all of it was read.
+                while part := os.read(ours, 65536):
+                    shown += part
+            answer = process.stdout.read()
+        os.close(ours)
+        return shown, answer
+
+    return run

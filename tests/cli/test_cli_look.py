@@ -1,6 +1,7 @@
 """`wellfed head`, `schema`, `verify` and `index`: text, golden JSON, exit codes."""
 
 import json
+import sys
 import zipfile
 
 import pytest
@@ -300,6 +301,24 @@ def test_index_writes_the_index_of_each_file(wellfed, bare):
 
     assert done.stdout == f"{bare}  3 records\n"
     assert (bare.parent / ".wellfed" / "bare.tfrecord.index").exists()
+
+
+def test_what_was_indexed_before_a_file_that_cannot_be_is_told(wellfed, bare, tmp_path):
+    (tmp_path / "bad.tfrecord").write_bytes(b"no records at all")
+    done = wellfed("index", bare, tmp_path / "bad.tfrecord", bare)
+
+    assert (done.exit_code, done.stdout) == (2, f"{bare}  3 records\n")
+    assert "bad.tfrecord" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such terminals")
+@pytest.mark.parametrize("command", ["index", "verify"])
+def test_on_a_terminal_a_bar_shows_how_much_was_read(on_terminal, command, bare):
+    shown, answer = on_terminal(command, bare)
+
+    size = bare.stat().st_size
+    assert answer.startswith(str(bare).encode())
+    assert f"{size}/{size} bytes".encode() in shown
 
 
 def test_an_index_that_can_be_written_nowhere_is_an_error(wellfed, bare, monkeypatch):

@@ -1,11 +1,9 @@
 """`wellfed pack`: what it prints, its exit codes, and wrong input by hand."""
 
-import contextlib
 import importlib
 import json
 import os
 import re
-import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -382,18 +380,8 @@ def test_the_bar_shows_items_a_second_megabytes_a_second_and_the_time_left():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such terminals")
-def test_on_a_terminal_stderr_shows_the_progress_and_stdout_the_answer_alone(digits, tmp_path):
-    ours, theirs = os.openpty()
-    command = [sys.executable, "-c", "from wellfed.cli import app; app()", "pack", "images", digits, tmp_path / "out"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "100", "TERM": "xterm"}
-    with subprocess.Popen([*command, "--json"], env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
-        os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):  # Linux's way to say that all of it was read.
-            while part := os.read(ours, 65536):
-                shown += part
-        answer = process.stdout.read()
-    os.close(ours)
+def test_on_a_terminal_stderr_shows_the_progress_and_stdout_the_answer_alone(on_terminal, digits, tmp_path):
+    shown, answer = on_terminal("pack", "images", digits, tmp_path / "out", "--json")
 
     assert json.loads(answer)["records"] == {"train": 100}
     assert b"100/100 items" in shown

@@ -7,6 +7,7 @@ import click
 from wellfed import summary
 from wellfed.cli import render
 from wellfed.cli.main import COULD_NOT_RUN, FOUND_SOMETHING, sentence
+from wellfed.cli.progress import bytes_bar
 from wellfed.errors import WellfedError
 
 
@@ -32,7 +33,12 @@ def _verified(path: str, *, checksums: bool, as_json: bool) -> int:
     """Checks a folder or a file, prints what was found, and returns the exit code."""
     folder = summary.is_folder(path)
     try:
-        report = summary.verify_dataset(path, checksums=checksums) if folder else summary.verify_file(path)
+        with bytes_bar(lambda: summary.files_of(path)) as progress:
+            if folder:
+                report: summary.DatasetReport | summary.FileReport
+                report = summary.verify_dataset(path, checksums=checksums, progress=progress)
+            else:
+                report = summary.verify_file(path, progress=progress)
     except (WellfedError, OSError) as error:  # What comes after it is to be checked too.
         click.echo(f"wellfed: {sentence(error)}", err=True)
         return COULD_NOT_RUN

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -27,9 +28,12 @@ from wellfed.feed.unit import Unit
 from wellfed.io import GrowingIndex, MappedFile, RecordIndex, fingerprint
 from wellfed.io.disk import Disk
 from wellfed.io.framing import explain, record_error
+from wellfed.io.indexing import LongWalk, walks_end_here
 from wellfed.io.usable import usable_cores
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
 
@@ -49,10 +53,15 @@ class _File:
     def complete(self) -> bool:
         return isinstance(self.index, RecordIndex) or self.index.complete
 
-    def finish(self, executor: Executor | None = None, helpers: int = 0) -> None:
-        """Walks what is left of the file; some of the executor's threads help, where one is given."""
+    def finish(
+        self,
+        executor: Executor | None = None,
+        helpers: int = 0,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        """Walks what is left of the file; see `GrowingIndex.finish`."""
         if isinstance(self.index, GrowingIndex):
-            self.index = self.index.finish(executor, helpers)
+            self.index = self.index.finish(executor, helpers, progress)
 
     def save(self) -> None:
         if self.saved or not isinstance(self.index, RecordIndex):
@@ -134,13 +143,16 @@ class RecordsReader:
         due = [file for file in self._files if not file.complete()]
         start = monotonic()
         if due:
-            cores = usable_cores()
-            with ThreadPoolExecutor(cores, "wellfed-index") as executor:
+            cores, walk = usable_cores(), LongWalk(len(due), sum(file.mapped.size for file in due))
+            with ThreadPoolExecutor(cores, "wellfed-index") as executor, walks_end_here():
                 if len(due) < cores:
                     for file in due:
-                        file.finish(executor, cores - 1)
+                        file.finish(executor, cores - 1, walk.passed)
                 else:
-                    list(executor.map(_File.finish, due))
+                    finish = partial(_File.finish, progress=walk.passed)
+                    made = [executor.submit(copy_context().run, finish, file) for file in due]
+                    for one in made:
+                        one.result()
         self._known = 0
         for file in self._files:
             file.first_row = self._known

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as StillRunningError
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
@@ -26,11 +27,14 @@ _is_given_up: ContextVar[Callable[[], bool] | None] = ContextVar("wellfed_is_giv
 
 @contextlib.contextmanager
 def give_up_when(given_up: Callable[[], bool]) -> Iterator[None]:
-    """Has reads of remote files in this block, and in threads that work for it, end soon after `given_up()` is true.
+    """Has long reads in this block, and in threads that work for it, end soon after `given_up()` is true.
 
-    They raise `RemoteError` then. A request that is under way is not waited for.
+    Those of remote files raise `RemoteError` then; a request that is under way is not waited for. Walks over files of
+    this machine raise `CancelledError`. What a block around this one has said holds too.
     """
-    token = _is_given_up.set(given_up)
+    around = _is_given_up.get()
+    either = given_up if around is None else lambda: given_up() or around()
+    token = _is_given_up.set(either)
     try:
         yield
     finally:
@@ -46,6 +50,16 @@ def is_given_up() -> bool:
     """Whether nobody waits any more."""
     given_up = _is_given_up.get()
     return given_up is not None and given_up()
+
+
+def check_wanted() -> None:
+    """Ends a walk that nobody waits for.
+
+    Raises:
+      CancelledError: Nobody does.
+    """
+    if is_given_up():
+        raise CancelledError("nobody waits for it any more")
 
 
 def pause(seconds: float, sleep: Callable[[float], object]) -> bool:

@@ -15,12 +15,14 @@ from wellfed.errors import CorruptRecordError, IndexFileError
 from wellfed.io import sidecar
 from wellfed.io.access import Access
 from wellfed.io.files import check_regular, is_url
+from wellfed.io.giving_up import check_wanted
 from wellfed.io.growing import Growing
 from wellfed.io.sidecar import Tables
 from wellfed.io.streams import open_walker
 from wellfed.io.walk import Damage, MappedWindow, Walker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Executor, Future
 
     from numpy.typing import NDArray
@@ -71,6 +73,7 @@ class RecordIndex:
         on_damage: str = "raise",
         check: bool = False,
         access: Access | None = None,
+        progress: Callable[[int], object] | None = None,
     ) -> RecordIndex:
         """Opens the index of a file; builds it, and writes it for the next time, where there is none that fits.
 
@@ -84,6 +87,7 @@ class RecordIndex:
           check: Check each payload's sum too, if that was not done when the index was built. Otherwise damage inside
             a payload shows when that record is read.
           access: How a remote file is reached; None for the usual way.
+          progress: Called while an index is built, with the bytes of the stream that were walked since the last call.
 
         Raises:
           RecordError: The file is damaged (`on_damage="raise"`).
@@ -94,7 +98,9 @@ class RecordIndex:
         access = access or Access()
         found = cls.ready(path, compression_type, on_damage=on_damage, check=check, access=access)
         if found is None:
-            found = cls.build(path, compression_type, on_damage=on_damage, check=check, access=access)
+            found = cls.build(
+                path, compression_type, on_damage=on_damage, check=check, access=access, progress=progress
+            )
             found.save(access=access)
         return found
 
@@ -152,13 +158,17 @@ class RecordIndex:
         on_damage: str = "raise",
         check: bool = False,
         access: Access | None = None,
+        progress: Callable[[int], object] | None = None,
     ) -> RecordIndex:
         """Walks a file's headers, without looking for a sidecar or writing one; see `for_file`."""
         walker, compression = open_walker(path, compression_type, check=check, on_damage=on_damage, access=access)
         parts, end = [], 0
         while (run := walker.next_run()) is not None:
             parts.append(run.offsets[:-1] + np.uint64(run.base))
-            end = run.base + int(run.offsets[-1])
+            before, end = end, run.base + int(run.offsets[-1])
+            if progress is not None:
+                progress(end - before)
+            check_wanted()
         offsets = np.concatenate([*parts, np.array([end], np.uint64)])
         return cls(str(path), tables_of(walker, offsets, compression, checked=check))
 
@@ -242,20 +252,28 @@ class GrowingIndex(Growing):
             self._asked = max(stop, start)
         self._mapped.ask_for(start, stop)
 
-    def finish(self, executor: Executor | None = None, helpers: int = 0) -> RecordIndex:
+    def finish(
+        self, executor: Executor | None = None, helpers: int = 0, progress: Callable[[int], object] | None = None
+    ) -> RecordIndex:
         """Walks to the file's end; the whole index, in memory.
 
         Args:
           executor: Its threads bring pages into memory ahead of the walk, where most pages hold a header.
           helpers: As many of them.
+          progress: Called with the bytes that were walked since the last call.
         """
         asking: list[Future[None]] = []
         try:
-            self.ensure(self._count + _FIRST_STEP)
-            if self._walker.position < _WHOLE_BYTES * self._count:
-                self._mapped.read_whole()
+            is_told = False
             while not self.complete:
-                self.ensure(self._count + max(_FIRST_STEP, _BLOCK_BYTES * self._count // (self._walker.position or 1)))
+                check_wanted()
+                before = self._walker.position
+                self.ensure(self._count + max(_FIRST_STEP, _BLOCK_BYTES * self._count // (before or 1)))
+                if progress is not None:
+                    progress(self._walker.position - before)
+                if not is_told and self._walker.position < _WHOLE_BYTES * self._count:
+                    is_told = True
+                    self._mapped.read_whole()
                 if executor is not None and self._walker.position < _DENSE_BYTES * self._count:
                     asking = [one for one in asking if not one.done()]
                     while len(asking) < helpers and self._asked < self._bytes:

@@ -18,6 +18,7 @@ from wellfed.io.compression import check_name
 from wellfed.io.disk import Disk
 from wellfed.io.files import is_url
 from wellfed.io.index import RecordIndex
+from wellfed.io.indexing import LongWalk, walks_end_here
 from wellfed.io.one_pass import OnePass
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.proof import gather
@@ -97,10 +98,10 @@ class Records:
     def indexes(self) -> list[RecordIndex]:
         """One `RecordIndex` a file."""
         if self._pass is None:
-            return self._for_each_file(RecordIndex.for_file, self.paths)
+            return self._make_indexes(self.paths)
         found = self._pass.indexes()
         missing = [path for path, index in zip(self.paths, found, strict=True) if index is None]
-        made = iter(self._for_each_file(RecordIndex.for_file, missing))
+        made = iter(self._make_indexes(missing))
         return [next(made) if index is None else index for index in found]
 
     @property
@@ -282,13 +283,16 @@ class Records:
         self._open_lock, self._shelves, self._furthest = threading.Lock(), {}, 0
         self._pass = self._copies = None
 
+    def _make_indexes(self, paths: Sequence[str]) -> list[RecordIndex]:
+        return self._for_each_file(partial(RecordIndex.for_file, progress=LongWalk(len(paths)).passed), paths)
+
     def _for_each_file(self, find: Callable[..., _Found], paths: Sequence[str]) -> list[_Found]:
         """Calls one of `RecordIndex`'s makers for some files, several at a time."""
         skip = self._on_damage == "skip"
         how = partial(find, compression_type=self._compression_type, on_damage=self._on_damage, check=skip)
         if len(paths) == 1:
             return [how(paths[0], access=self._access)]
-        with ThreadPoolExecutor(min(_INDEX_THREADS, max(len(paths), 1)), "wellfed-index") as pool:
+        with ThreadPoolExecutor(min(_INDEX_THREADS, max(len(paths), 1)), "wellfed-index") as pool, walks_end_here():
             list(pool.map(self._access.claim, paths))
             # Each in a context of its own, so that a walk ends with whoever waits for it.
             found = [pool.submit(copy_context().run, partial(how, path, access=self._access)) for path in paths]
