@@ -134,6 +134,19 @@ def test_rows_of_files_that_memory_holds_are_never_asked_for(large):
     assert not asked(Disk(1000), 10)
 
 
+@linux
+@pytest.mark.parametrize("count", [10, 100], ids=["a look", "an epoch"])
+def test_a_file_that_memory_holds_is_read_in_large_pieces_from_one_row_of_a_hundred_on(large, count, monkeypatch):
+    monkeypatch.setattr(disk, "usable_memory", lambda: 1e9)
+    told = []
+    monkeypatch.setattr(MappedFile, "read_whole", lambda self: told.append(self.path))
+    rows = np.random.default_rng(0).permutation(ROWS)[:count]
+    for _ in dataset(large).select(rows).batch(5):
+        pass
+
+    assert told == ([] if count == 10 else [str(large)])
+
+
 def shards(path):
     return _native.ShardSet([(MappedFile(path).data, RecordIndex.build(path).offsets[:-1])])
 

@@ -10,6 +10,7 @@ it took a while. Reading in file order needs none and writes none.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextvars import copy_context
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
 
+_TRIED = 0.01  # Who reads a smaller share of the rows may have wanted a look alone.
 _AT_ONCE_SECONDS = 1.0  # An index that took longer is kept before the first row is read: an epoch may last for hours.
 
 
@@ -104,6 +106,7 @@ class RecordsReader:
         self._indexed = False  # Whether somebody needed all files indexed.
         self._fingerprint = ""
         self._disk = Disk(0)
+        self._left = math.inf  # How many rows may still be all that are wanted of files that memory holds.
 
     # --- Which rows there are -----------------------------------------------------------------------
 
@@ -167,13 +170,12 @@ class RecordsReader:
         for file in self._files:
             file.finish()
         self._whole = self._window(0, len(self._files), 0, self._known)
-        disk = Disk(sum(file.mapped.size for file in self._files))
-        for file in self._files:
-            if disk.is_read_at_random:
+        self._disk = Disk(sum(file.mapped.size for file in self._files))
+        if self._disk.is_read_at_random:
+            for file in self._files:
                 file.mapped.read_at_random()
-            else:
-                file.mapped.read_whole()
-        self._disk = disk
+        else:
+            self._left = _TRIED * self._known
 
     def settle(self) -> None:
         """Writes the sidecars of files whose index was made here and needed."""
@@ -214,7 +216,16 @@ class RecordsReader:
         window = self._window_of(rows) if len(rows) else _Window([], [], _native.ShardSet([]), 0)
         within = rows - np.uint64(window.first_row) if window.first_row else rows
         self._disk.ask(lambda: window.shards.ask_for(within))
+        self._try(len(rows))
         return Unit(self._columns(window, within), None, rows)
+
+    def _try(self, rows: int) -> None:
+        """Counts rows, until so many are read that the rest will be: it then comes from the disk in large pieces."""
+        self._left -= rows  # Two threads that change it at once may count less.
+        if self._left < 0:
+            self._left = math.inf
+            for file in self._files:
+                file.mapped.read_whole()
 
     def _columns(self, window: _Window, rows: UInt64s) -> Any:
         return self._rows.columns(
