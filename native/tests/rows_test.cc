@@ -295,5 +295,18 @@ TEST(ARowThatIsNoExampleIsNamedByItsPlace) {
   EXPECT_EQ(error.record, 6u);
 }
 
+#ifndef _WIN32
+
+TEST(RowsOfALyingIndexMayBeAskedFor) {
+  Files files({4, 0, 3});
+  files.offsets(0) = {UINT64_MAX, 0, 1ull << 62, 8};
+  const ShardSet shards = files.Open();
+  AskForRows(shards, std::vector<uint64_t>{6, 0, 1, 2, 3, 3, 4});
+
+  EXPECT_EQ(shards.rows(), 7u);
+}
+
+#endif
+
 }  // namespace
 }  // namespace wellfed
