@@ -315,3 +315,12 @@ def test_the_golden_json_of_index(wellfed, bare):
     assert lines(wellfed("index", bare, "--check", "--json")) == [
         {"path": str(bare), "records": 3, "compression": "", "checked": True}
     ]
+
+
+@pytest.mark.parametrize("command", ["head", "schema", "index"])
+def test_a_command_without_an_option_for_damage_names_none(wellfed, tmp_path, command):
+    (tmp_path / "cut.tfrecord").write_bytes(bytes.fromhex("0300000000000000" "b099490e" "66"))
+    done = wellfed(command, tmp_path / "cut.tfrecord")
+
+    assert done.exit_code == 1
+    assert done.stderr.endswith("only 13 left. List the damage with `wellfed verify`.\n")
