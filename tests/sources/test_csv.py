@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 import pickle
 
 import numpy as np
@@ -200,7 +201,9 @@ def test_a_number_beyond_the_columns_type_fails_when_it_is_loaded(read, cell):
 
     assert [source.load(at)["a"] for at in (0, 2)] == [0.5, 2]
     assert source.load_columns(0, 3) is None  # Row by row, then.
-    with pytest.raises(SourceError, match=f"x.csv: row 1 at byte 6: column 'a' holds '{cell}', which is beyond float32"):
+    with pytest.raises(
+        SourceError, match=f"x.csv: row 1 at byte 6: column 'a' holds '{cell}', which is beyond float32"
+    ):
         source.load(1)
 
 
@@ -261,6 +264,14 @@ def test_files_of_different_columns_are_refused(make_files):
 
     with pytest.raises(SourceError, match=r"b.csv: has the columns \['y', 'x'\], but .*a.csv has \['x', 'y'\]"):
         Csv(root / "*.csv").listing()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path):
+    os.mkfifo(tmp_path / "x.csv")
+
+    with pytest.raises(SourceError, match=r"x.csv: is a pipe or device; rows are read from files"):
+        Csv(tmp_path / "x.csv")
 
 
 def test_a_type_that_no_cell_gives_is_refused_at_once(read):
