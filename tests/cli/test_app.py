@@ -158,7 +158,7 @@ def record_file(tmp_path_factory):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
 @pytest.mark.parametrize("arguments", ANSWERS, ids=" ".join)
 def test_a_full_disk_under_the_answer_is_one_sentence(record_file, arguments):
-    with open("/dev/full", "wb") as full:
+    with Path("/dev/full").open("wb") as full:
         command = [*PROGRAM, *(argument.format(file=record_file) for argument in arguments)]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
 
@@ -183,3 +183,27 @@ def test_a_pipe_that_breaks_elsewhere_is_an_error(wellfed, failing):
 
     done = wellfed("head", "x")
     assert (done.exit_code, done.stderr) == (2, "wellfed: hdfs://x: Broken pipe\n")
+
+
+# --- What people type ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS.values(), ids=COMMANDS)
+def test_an_empty_path_is_not_the_folder_where_the_user_stands(wellfed, path, command):
+    arguments = [one for one in command.params if isinstance(one, click.Argument)]
+    if not arguments:
+        return  # A group.
+    done = wellfed(*path, *["" for _ in arguments])
+
+    assert done.exit_code == 2
+    assert "got nothing between the quotes" in done.stderr or "NAME=FILE" in done.stderr
+
+
+def test_a_name_that_the_terminal_has_no_letters_for_is_escaped(tmp_path, record_file):
+    path = tmp_path / "数.tfrecord"
+    path.write_bytes(record_file.read_bytes())
+    env = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([*PROGRAM, "verify", path], capture_output=True, env=env, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b"\\u6570.tfrecord  100 records\n")

@@ -125,6 +125,12 @@ FAULTS = {
     "no such file": (["nowhere.tfrecord"], 2, "nowhere.tfrecord"),
     "no records": ([__file__], 2, "not a TFRecord"),
     "no such size": (["{pairs}", "--resize", "big"], 2, "big"),
+    "no size at all": (["{pairs}", "--resize", "0x5"], 2, "0x5"),
+    "no side at all": (["{pairs}", "--resize", "0"], 2, "'0'"),
+    "no pictures": (["{pairs}", "--steps", "1", "--resize", "5"], 2, "holds no picture"),
+    "pictures of bytes": (["{pairs}", "--raw", "--resize", "5"], 2, "leave out --raw"),
+    "no place for a trace": (["{pairs}", "--trace", "nowhere/x.json"], 2, "nowhere is no folder"),
+    "a folder for a trace": (["{pairs}", "--trace", "."], 2, ". is a folder"),
     "no steps": (["{pairs}", "--steps", "0"], 2, "--steps"),
 }
 

@@ -8,11 +8,12 @@ import click
 
 from wellfed import summary
 from wellfed.cli import render
+from wellfed.cli.values import place
 from wellfed.io import RecordIndex
 
 
 @click.command("index", no_args_is_help=True)
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", type=place, nargs=-1, required=True)
 @click.option("--check", is_flag=True, help="Check each payload's sum too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 def command(paths: tuple[str, ...], check: bool, as_json: bool) -> None:

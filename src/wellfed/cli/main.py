@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import re
 import signal
@@ -190,4 +191,6 @@ def main() -> None:
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         if signal.getsignal(number) == signal.SIG_DFL:  # `nohup` has SIGHUP ignored.
             signal.signal(number, _stop)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # A name that the terminal has no letters for is still told.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="wellfed")

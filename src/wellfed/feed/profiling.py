@@ -203,6 +203,7 @@ def open_to_profile(
     Raises:
       DatasetError: The folder holds no data set, or no such split.
       FileNotFoundError: Nothing is there.
+      PlanError: `resize` is given, and there is no picture.
     """
     dataset = open_dataset(path, split, on_damage=on_damage)
     node = dataset._node
@@ -219,6 +220,8 @@ def open_to_profile(
         features, pictures = infer_features(node.files, on_damage=seen, required=False)
         dataset = open_dataset(list(node.files), features=features or None, on_damage=on_damage)
     if resize is not None:
+        if not pictures:
+            raise PlanError("resize", f"{path} holds no picture")
         for column in pictures:
             dataset = dataset.map(Resize(column, resize))
     return dataset.with_options(on_error=on_error)
