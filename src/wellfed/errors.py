@@ -53,6 +53,8 @@ class WellfedError(Exception):
     """The root of every error that wellfed raises."""
 
 
+SKIP_DAMAGE = 'Skip damage with on_damage="skip"'
+
 # --- Records -------------------------------------------------------------------------------------
 
 
@@ -79,14 +81,14 @@ class CorruptRecordError(RecordError):
     """A record whose length or payload does not match its checksum."""
 
     def __str__(self) -> str:
-        return f'{super().__str__()}. Skip damage with on_damage="skip"; list it with `wellfed verify`.'
+        return f"{super().__str__()}. {SKIP_DAMAGE}; list it with `wellfed verify`."
 
 
 class TruncatedRecordError(RecordError):
     """A record that goes on beyond the end of its file."""
 
     def __str__(self) -> str:
-        return f'{super().__str__()}. Skip damage with on_damage="skip"; list it with `wellfed verify`.'
+        return f"{super().__str__()}. {SKIP_DAMAGE}; list it with `wellfed verify`."
 
 
 class FileFormatError(WellfedError, ValueError):

@@ -172,3 +172,8 @@ def test_duckdb_queries_a_feed(arrow, batches):
         found = connection.from_arrow(arrow.to_arrow(batches)).aggregate("sum(label), max(image[2][1])").fetchall()
 
     assert found == [(15, 22.0)]
+
+
+def test_what_is_no_data_set_is_refused(arrow):
+    with pytest.raises(PlanError, match="to_arrow: a data set is due, got list"):
+        arrow.to_arrow([1])

@@ -113,9 +113,27 @@ def test_an_array_of_another_order_of_bytes_is_copied(loader):
     assert batch.tolist() == [0, 1, 2, 3]
 
 
-def test_ahead_below_zero_is_refused(loader):
-    with pytest.raises(ValueError, match="ahead must be at least 0 elements, got -1"):
-        loader(numbers(), ahead=-1)
+WRONG = {
+    "ahead below 0": ({"ahead": -1}, "ahead must be at least 0 elements, got -1"),
+    "ahead in words": ({"ahead": "a"}, "ahead must be a whole number, got 'a'"),
+    "ahead as bool": ({"ahead": True}, "ahead must be a whole number, got True"),
+    "ahead as None": ({"ahead": None}, "ahead must be a whole number, got None"),
+    "a device in words": ({"sharding": "cpu"}, "sharding must be a jax.sharding.Sharding or a device, got 'cpu'"),
+    "a device by number": ({"sharding": 0}, "sharding must be a jax.sharding.Sharding or a device, got 0"),
+}
+
+
+@pytest.mark.parametrize(("options", "what"), WRONG.values(), ids=WRONG)
+def test_an_option_of_another_kind_is_refused_at_once(loader, options, what):
+    with pytest.raises(PlanError, match=f"JaxLoader: {what}"):
+        loader(numbers(), **options)
+
+
+def test_a_sharding_may_differ_from_leaf_to_leaf(loader, jax):
+    first, second, *_ = jax.devices()
+    batch = next(iter(loader(numbers(), {"x": first, "y": second})))
+
+    assert (batch["x"].devices(), batch["y"].devices()) == ({first}, {second})
 
 
 @pytest.mark.parametrize("delivered", range(3))

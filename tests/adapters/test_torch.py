@@ -273,6 +273,26 @@ def test_what_is_no_data_set_is_refused(adapter, loader):
         getattr(adapter, loader)([1, 2])
 
 
+WRONG = {
+    "a device that is none": ({"device": 1.5}, "device must be one of torch's or its name, got 1.5"),
+    "a device as bool": ({"device": True}, "device must be one of torch's or its name, got True"),
+    "pin_memory in words": ({"pin_memory": "no"}, "pin_memory must be True, False or None, got 'no'"),
+    "pin_memory as a number": ({"pin_memory": 0}, "pin_memory must be True, False or None, got 0"),
+}
+
+
+@pytest.mark.parametrize(("options", "what"), WRONG.values(), ids=WRONG)
+def test_an_option_of_another_kind_is_refused_at_once(adapter, options, what):
+    with pytest.raises(PlanError, match=f"TorchLoader: {what}"):
+        adapter.TorchLoader(numbers(), **options)
+
+
+@pytest.mark.parametrize("epoch", [-1, "1", True, None])
+def test_an_epoch_that_is_none_is_refused(adapter, epoch):
+    with pytest.raises(PlanError, match="TorchLoader: epoch must be"):
+        adapter.TorchLoader(numbers()).set_epoch(epoch)
+
+
 def test_pinned_memory_without_an_accelerator_is_a_warning(adapter, torch):
     if torch.cuda.is_available():
         pytest.skip("memory can be pinned here")

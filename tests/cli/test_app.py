@@ -1,11 +1,16 @@
 """The command as a whole: help, version, errors, exit codes."""
 
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
+import wellfed as wf
 from wellfed.cli import app
 from wellfed.cli.main import LazyGroup, sentence
 from wellfed.errors import CorruptRecordError, WellfedError
@@ -122,3 +127,83 @@ def test_the_notes_of_an_error_are_told():
     error.add_note("and what is kept")
 
     assert sentence(error) == "a sentence\nand what is kept"
+
+
+# --- An answer that has no place to go --------------------------------------------------------------
+
+ANSWERS = [
+    ("--help",),
+    ("--version",),
+    ("head", "--help"),
+    ("pack", "csv", "--help"),
+    ("head", "{file}"),
+    ("schema", "{file}"),
+    ("verify", "{file}"),
+    ("index", "{file}"),
+    ("bench", "{file}", "--steps", "2"),
+    ("bench", "{file}", "--steps", "2", "--json"),
+]
+PROGRAM = [sys.executable, "-c", "from wellfed.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def record_file(tmp_path_factory):
+    """Returns a small file."""
+    path = tmp_path_factory.mktemp("answers") / "x.tfrecord"
+    with wf.TFRecordWriter(path) as writer:
+        writer.write_examples({"x": np.arange(100)})
+    return path
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
+@pytest.mark.parametrize("arguments", ANSWERS, ids=" ".join)
+def test_a_full_disk_under_the_answer_is_one_sentence(record_file, arguments):
+    with Path("/dev/full").open("wb") as full:
+        command = [*PROGRAM, *(argument.format(file=record_file) for argument in arguments)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    due = "wellfed: the answer cannot be written to standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, due)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGPIPE")
+@pytest.mark.parametrize("arguments", ANSWERS, ids=" ".join)
+def test_a_reader_that_has_enough_ends_the_command_without_a_word(record_file, arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*PROGRAM, *(argument.format(file=record_file) for argument in arguments)]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def test_a_pipe_that_breaks_elsewhere_is_an_error(wellfed, failing):
+    failing(BrokenPipeError(32, "Broken pipe", "hdfs://x"))
+
+    done = wellfed("head", "x")
+    assert (done.exit_code, done.stderr) == (2, "wellfed: hdfs://x: Broken pipe\n")
+
+
+# --- What people type ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS.values(), ids=COMMANDS)
+def test_an_empty_path_is_not_the_folder_where_the_user_stands(wellfed, path, command):
+    arguments = [one for one in command.params if isinstance(one, click.Argument)]
+    if not arguments:
+        return  # A group.
+    done = wellfed(*path, *["" for _ in arguments])
+
+    assert done.exit_code == 2
+    assert "got nothing between the quotes" in done.stderr or "NAME=FILE" in done.stderr
+
+
+def test_a_name_that_the_terminal_has_no_letters_for_is_escaped(tmp_path, record_file):
+    path = tmp_path / "数.tfrecord"
+    path.write_bytes(record_file.read_bytes())
+    env = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([*PROGRAM, "verify", path], capture_output=True, env=env, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b"\\u6570.tfrecord  100 records\n")

@@ -51,6 +51,7 @@ def test_the_json_is_one_object_with_the_fields_of_the_account(wellfed, pairs):
     assert done.stdout.count("\n") == 1
     assert sorted(content) == [
         "consumer_seconds",
+        "damage",
         "elements",
         "epochs",
         "first_seconds",
@@ -124,6 +125,12 @@ FAULTS = {
     "no such file": (["nowhere.tfrecord"], 2, "nowhere.tfrecord"),
     "no records": ([__file__], 2, "not a TFRecord"),
     "no such size": (["{pairs}", "--resize", "big"], 2, "big"),
+    "no size at all": (["{pairs}", "--resize", "0x5"], 2, "0x5"),
+    "no side at all": (["{pairs}", "--resize", "0"], 2, "'0'"),
+    "no pictures": (["{pairs}", "--steps", "1", "--resize", "5"], 2, "holds no picture"),
+    "pictures of bytes": (["{pairs}", "--raw", "--resize", "5"], 2, "leave out --raw"),
+    "no place for a trace": (["{pairs}", "--trace", "nowhere/x.json"], 2, "nowhere is no folder"),
+    "a folder for a trace": (["{pairs}", "--trace", "."], 2, ". is a folder"),
     "no steps": (["{pairs}", "--steps", "0"], 2, "--steps"),
 }
 
@@ -178,6 +185,36 @@ def test_without_a_word_on_errors_damage_ends_the_run(wellfed, damaged):
 
     assert (done.exit_code, done.stdout) == (1, "")
     assert "record 5" in done.stderr
+
+
+@pytest.fixture
+def cut(tmp_path):
+    """Returns a file of 20 records whose last one is cut."""
+    path = tmp_path / "cut.tfrecord"
+    with wf.TFRecordWriter(path) as writer:
+        writer.write_examples({"a": np.arange(20)})
+    path.write_bytes(path.read_bytes()[:-7])
+    return path
+
+
+def test_what_helps_against_a_cut_file_is_an_option_of_the_command(wellfed, cut):
+    done = wellfed("bench", cut, "--on-error", "skip", "--steps", 20, "--batch-size", 1)
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "only " in done.stderr
+    assert done.stderr.endswith("Skip damage with --on-damage skip; list it with `wellfed verify`.\n")
+
+
+@pytest.mark.parametrize("raw", [(), ("--raw",)], ids=["parsed", "raw"])
+def test_damage_that_is_left_out_is_named(wellfed, cut, raw):
+    options = ("--steps", 38, "--batch-size", 1, "--on-damage", "skip", *raw)
+    done = wellfed("bench", cut, *options)
+    content = json.loads(wellfed("bench", cut, *options, "--json").stdout)
+
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert f"left out 1 damaged region:\n  {cut}: record 19  bytes [" in done.stdout
+    assert [region["record_index"] for region in content["damage"]] == [19]
+    assert content["epochs"] == 2
 
 
 def test_it_runs_as_a_program(pairs):

@@ -3,6 +3,7 @@
 import json
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -334,3 +335,28 @@ def test_the_golden_json_of_index(wellfed, bare):
     assert lines(wellfed("index", bare, "--check", "--json")) == [
         {"path": str(bare), "records": 3, "compression": "", "checked": True}
     ]
+
+
+@pytest.mark.parametrize("command", ["head", "schema", "index"])
+def test_a_command_without_an_option_for_damage_names_none(wellfed, tmp_path, command):
+    (tmp_path / "cut.tfrecord").write_bytes(bytes.fromhex("0300000000000000b099490e66"))
+    done = wellfed(command, tmp_path / "cut.tfrecord")
+
+    assert done.exit_code == 1
+    assert done.stderr.endswith("only 13 left. List the damage with `wellfed verify`.\n")
+
+
+def test_a_split_of_a_file_is_refused(wellfed, packed):
+    done = wellfed("head", packed / "digits-test.tfrecord-00000-of-00002", "--split", "test")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.endswith("only the folder of a data set has splits; this is no folder\n")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a Linux file that cannot be read at its start")
+@pytest.mark.parametrize("command", ["head", "schema", "verify", "index", "bench"])
+def test_a_file_that_the_disk_does_not_give_is_named(wellfed, command):
+    done = wellfed(command, "/proc/self/mem")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "wellfed: /proc/self/mem: Input/output error\n"

@@ -1,6 +1,7 @@
 """Law 5: a row that cannot be made is left out, counted and named; later rows move up, and batches stay full."""
 
 import logging
+import re
 import threading
 
 import hypothesis.strategies as st
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 
 import wellfed as wf
 from wellfed import feed
-from wellfed.errors import CorruptRecordError, StageError
+from wellfed.errors import CorruptRecordError, PlanError, StageError
 
 BAD = (10, 20, 57)
 
@@ -127,8 +128,35 @@ def test_a_data_set_that_leaves_rows_out_has_no_length():
     made = feed.range(10).with_options(on_error="skip")
 
     assert made.cardinality() == feed.UNKNOWN_CARDINALITY
-    with pytest.raises(TypeError, match="this data set has no length: ignore_errors makes any number"):
+    with pytest.raises(
+        TypeError, match=r'this data set has no length: with_options\(on_error="skip"\) makes any number'
+    ):
         len(made)
+
+
+@pytest.mark.parametrize("ways", [{}, {"block": 4}], ids=["shuffle", "block"])
+def test_a_shuffle_of_batches_is_refused_in_the_words_of_the_user(ways):
+    made = feed.range(10).batch(2).shuffle(seed=0, **ways).with_options(on_error="skip")
+
+    due = 'shuffle: needs rows by number, which with_options(on_error="skip") lost; put shuffle before batch'
+    with pytest.raises(PlanError, match=re.escape(f'{due}, or give on_error="replace"')):
+        list(iter(made))
+
+
+def test_a_verb_that_lost_the_rows_is_still_named():
+    made = feed.range(10).batch(2).ignore_errors().with_options(on_error="skip")
+
+    with pytest.raises(PlanError, match="shuffle: ignore_errors lost the rows"):
+        made.shuffle(seed=0)
+
+
+def test_a_state_is_that_of_the_same_plan_with_ignore_errors():
+    saved = feed.range(10).batch(2).with_options(on_error="skip").epoch(0).state_dict()
+    resumed = feed.range(10).ignore_errors().batch(2).epoch(0)
+    resumed.load_state_dict(saved)
+
+    assert next(resumed).tolist() == [0, 1]
+    resumed.close()
 
 
 def test_padded_and_ragged_batches_stay_full_too():

@@ -38,7 +38,7 @@ FEATURES = {"x": wf.FixedLenFeature([], np.int64)}
         (lambda n: X.split(0.5, seed=n), "shuffle: seed"),
     ],
 )
-@pytest.mark.parametrize("given", [2.5, "3"])
+@pytest.mark.parametrize("given", [2.5, "3", True])
 def test_a_number_that_is_not_whole_is_refused_by_name(verb, what, given):
     with pytest.raises(PlanError, match=f"{what} must be a whole number, got {given!r}"):
         verb(given)
@@ -264,6 +264,7 @@ def test_a_padding_value_of_another_kind_names_the_column():
         ({"threads": 1.5}, "threads must be a whole number, got 1.5"),
         ({"ram_budget": "1GB"}, "ram_budget must be a whole number, got '1GB'"),
         ({"max_errors": "few"}, "max_errors must be a whole number, got 'few'"),
+        ({"threads": True}, "threads must be a whole number, got True"),
         ({"on_error": None}, 'on_error must be "raise", "replace" or "skip", got None'),
         ({"deterministic": "no"}, "deterministic must be True, False or None, got 'no'"),
         ({"stall_seconds": "a"}, "stall_seconds must be a number of at least 0, got 'a'"),

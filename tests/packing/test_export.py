@@ -101,7 +101,7 @@ def tiny(tmp_path):
 
 
 REFUSED = {
-    "folders without pictures": ({}, "this data set has none"),
+    "folders without pictures": ({}, r'this data set has none: export it to="csv" or "parquet" \(--to\)'),
     "a feature that there is not": (
         {"to": "csv", "features": ("no",)},
         "has no feature 'no'; it has key, number, label",

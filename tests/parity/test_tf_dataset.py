@@ -120,3 +120,8 @@ def test_a_signature_that_is_given_is_taken(to_tf_dataset):
 def test_an_empty_data_set_needs_its_signature(to_tf_dataset):
     with pytest.raises(PlanError, match="empty, so its output_signature must be given"):
         to_tf_dataset(wf.from_arrays({"x": np.arange(0)}).batch(2))
+
+
+def test_what_is_no_data_set_is_refused(to_tf_dataset):
+    with pytest.raises(PlanError, match="to_tf_dataset: a data set is due, got list"):
+        to_tf_dataset([1])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 import pickle
 
 import numpy as np
@@ -194,6 +195,34 @@ def test_a_cell_that_does_not_fit_the_type_given_fails_when_it_is_loaded(read):
         source.load(1)
 
 
+@pytest.mark.parametrize("cell", ["1e400", "1e39", "-1e39", "3.4028236e38", "1" + "0" * 39 + ".0"])
+def test_a_number_beyond_the_columns_type_fails_when_it_is_loaded(read, cell):
+    source = read(f"a\n0.5\n{cell}\n2\n")
+
+    assert [source.load(at)["a"] for at in (0, 2)] == [0.5, 2]
+    assert source.load_columns(0, 3) is None  # Row by row, then.
+    with pytest.raises(
+        SourceError, match=f"x.csv: row 1 at byte 6: column 'a' holds '{cell}', which is beyond float32"
+    ):
+        source.load(1)
+
+
+@pytest.mark.parametrize(("dtype", "cell"), [("float64", "1e400"), ("float16", "1e6")])
+def test_a_number_beyond_a_type_that_is_given_fails_too(read, dtype, cell):
+    source = read(f"a\n{cell}\n", types={"a": Tensor((), dtype, "bytes")})
+
+    with pytest.raises(SourceError, match=f"holds '{cell}', which is beyond {dtype}"):
+        source.load(0)
+
+
+@pytest.mark.parametrize("cell", ["inf", "-Infinity", "INF", "3.4028235e38", "-3.40282356e38", "1e-400"])
+def test_a_number_that_the_columns_type_holds_is_read(read, cell):
+    source = read(f"a\n0.5\n{cell}\n")
+
+    assert source.load(1) == {"a": float(cell)}
+    assert np.isinf(np.float32(source.load(1)["a"])) == ("n" in cell.lower())
+
+
 def test_a_cell_of_more_than_128_kilobytes_is_read(read):
     assert len(read("a\n" + "x" * 200_000 + "\n").load(0)["a"]) == 200_000
 
@@ -235,6 +264,14 @@ def test_files_of_different_columns_are_refused(make_files):
 
     with pytest.raises(SourceError, match=r"b.csv: has the columns \['y', 'x'\], but .*a.csv has \['x', 'y'\]"):
         Csv(root / "*.csv").listing()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path):
+    os.mkfifo(tmp_path / "x.csv")
+
+    with pytest.raises(SourceError, match=r"x.csv: is a pipe or device; rows are read from files"):
+        Csv(tmp_path / "x.csv")
 
 
 def test_a_type_that_no_cell_gives_is_refused_at_once(read):

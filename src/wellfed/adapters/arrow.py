@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wellfed.adapters.loader import check_dataset
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError, PlanError
 from wellfed.feed.tree import leaves, native
@@ -44,10 +45,10 @@ def to_arrow(dataset: Dataset) -> pa.RecordBatchReader:
       The feed's threads end with the last batch, or when the reader is dropped.
 
     Raises:
-      PlanError: An element is a row, not a batch; or, while reading, a batch has other columns or other row shapes
-        than the first.
+      PlanError: `dataset` is none; an element is a row, not a batch; or, while reading, a batch has other columns or
+        other row shapes than the first.
     """
-    batches = _record_batches(dataset)
+    batches = _record_batches(check_dataset("to_arrow", dataset))
     first = next(batches, None)
     if first is None:
         return pa.RecordBatchReader.from_batches(pa.schema([]), [])

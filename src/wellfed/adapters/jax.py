@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JaxLoader"]
 
+_PLACES = (jax.sharding.Sharding, jax.Device)
+
 
 class JaxLoader(Loader[Any]):
     """A data set's elements as trees of `jax.Array`, an epoch for each `iter`.
@@ -34,8 +36,8 @@ class JaxLoader(Loader[Any]):
       ahead: Elements on their way to the devices while the consumer works on one. [elements]
 
     Raises:
-      ValueError: `ahead` is below 0.
-      PlanError: While iterating: an element has other shapes or dtypes than the first, or a leaf JAX has no array for.
+      PlanError: `dataset`, `sharding` or `ahead` is none. While iterating: an element has other shapes or dtypes than
+        the first, or a leaf JAX has no array for.
 
     Differs from the arrays of the feed:
       int64 and float64 become int32 and float32, unless `jax_enable_x64` is set, as in all of JAX.
@@ -50,6 +52,9 @@ class JaxLoader(Loader[Any]):
 
     def __init__(self, dataset: Dataset, sharding: Any = None, ahead: int = 2) -> None:
         super().__init__(dataset, ahead)
+        for place in jax.tree.leaves(sharding):  # One for all leaves, or a tree of them, as in `jax.device_put`.
+            if not isinstance(place, _PLACES):
+                raise PlanError("JaxLoader", f"sharding must be a jax.sharding.Sharding or a device, got {place!r}")
         self._sharding = sharding
         # Of a sharding over several processes, each holds a part only.
         self._whole = getattr(sharding, "is_fully_addressable", True)

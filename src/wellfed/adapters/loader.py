@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from wellfed.errors import PlanError
 from wellfed.feed import Dataset
+from wellfed.feed.checks import whole
 from wellfed.feed.state import PLACE
 from wellfed.feed.workers import Pools
 
@@ -32,14 +33,12 @@ class Loader(ABC, Generic[T]):
       ahead: Elements on their way to the device while the consumer works on one. They do not count in the state.
 
     Raises:
-      ValueError: `ahead` is below 0.
-      PlanError: `dataset` is none.
+      PlanError: `dataset` is none, or `ahead` no whole number of at least 0.
     """
 
     def __init__(self, dataset: Dataset, ahead: int) -> None:
-        if ahead < 0:
-            raise ValueError(f"ahead must be at least 0 elements, got {ahead}")
-        self._dataset, self._ahead = check_dataset(type(self).__name__, dataset), ahead
+        name = type(self).__name__
+        self._dataset, self._ahead = check_dataset(name, dataset), whole(name, "ahead", ahead, 0, "elements")
         self._pools = Pools()  # Processes of `map` stay from one epoch to the next.
         weakref.finalize(self, self._pools.stop)
         self._here: dict[str, Any] | None = None  # Where the consumer stands; None: at the start of epoch 0.
@@ -118,7 +117,11 @@ class Loader(ABC, Generic[T]):
         """The next `iter` gives this epoch, from its start, or from a loaded state that stands in it.
 
         The method of torch's samplers: not needed where each `iter` shall give the next epoch.
+
+        Raises:
+          PlanError: `epoch` is no whole number of at least 0.
         """
+        epoch = whole(type(self).__name__, "epoch", epoch, 0)
         begin = self._next or self._first()
         if begin["epoch"] != epoch:
             self._here = self._next = {**_epoch_after(begin), "epoch": epoch}

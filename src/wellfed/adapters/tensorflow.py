@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wellfed.adapters.loader import check_dataset
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError, PlanError
 from wellfed.feed.tree import map_tree, native
@@ -38,8 +39,9 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
       `Bytes` become `tf.string`, `Ragged` become `tf.RaggedTensor`, `Sparse` become `tf.SparseTensor`.
 
     Raises:
-      PlanError: There is no first element to take the signature from.
+      PlanError: `dataset` is none, or there is no first element to take the signature from.
     """
+    check_dataset("to_tf_dataset", dataset)
     if output_signature is None:
         with dataset.epoch(0) as feed:
             first = next(feed, None)

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wellfed.adapters.loader import Loader, check_dataset
 from wellfed.columns import Bytes, Ragged, Sparse
-from wellfed.errors import MissingExtraError
+from wellfed.errors import MissingExtraError, PlanError
+from wellfed.feed.checks import check_wish
 from wellfed.feed.tree import leaves, map_tree, native
 
 try:
@@ -108,6 +110,10 @@ class TorchLoader(Loader[Any]):
       pin_memory: Copy tensors to page-locked memory first. None: where the device is a CUDA one. True without an
         accelerator is a warning, as in torch's DataLoader.
 
+    Raises:
+      PlanError: An argument has a value that is none.
+      RuntimeError: torch has no such device; the error is torch's.
+
     Example:
       >>> import numpy as np
       >>> import wellfed as wf
@@ -119,6 +125,10 @@ class TorchLoader(Loader[Any]):
     def __init__(
         self, dataset: Dataset, device: str | torch.device | None = None, pin_memory: bool | None = None
     ) -> None:
+        check_dataset("TorchLoader", dataset)
+        check_wish("TorchLoader", "pin_memory", pin_memory)
+        if isinstance(device, bool) or not isinstance(device, (str, int, torch.device, NoneType)):
+            raise PlanError("TorchLoader", f"device must be one of torch's or its name, got {device!r}")
         self._device = None if device is None else torch.device(device)
         self._cuda = self._device is not None and self._device.type == "cuda"
         self._pin = self._cuda if pin_memory is None else bool(pin_memory) and _can_pin()

@@ -6,13 +6,13 @@ import click
 
 from wellfed.cli import render
 from wellfed.cli.main import FOUND_SOMETHING
-from wellfed.cli.values import picture_size_or_side
+from wellfed.cli.values import new_file, picture_size_or_side, place
 
 _SECONDS = 5.0
 
 
 @click.command("bench", no_args_is_help=True)
-@click.argument("path")
+@click.argument("path", type=place)
 @click.option("--split", help="Of a data set. Default: its only one.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Records in a batch.")
 @click.option("--shuffle", is_flag=True, help="Feed in an exact random order; without it, in the order of the files.")
@@ -36,8 +36,15 @@ _SECONDS = 5.0
     show_default=True,
     help="A row that cannot be made ends the run, is left out, or gives way to another one.",
 )
+@click.option(
+    "--on-damage",
+    type=click.Choice(["raise", "skip"]),
+    default="raise",
+    show_default=True,
+    help="Damage of PATH's files ends the run, or is left out when they are indexed.",
+)
 @click.option("--raw", is_flag=True, help="Feed the records' bytes, unparsed.")
-@click.option("--trace", type=click.Path(dir_okay=False), help="Write who did what when; ui.perfetto.dev opens it.")
+@click.option("--trace", type=new_file, metavar="FILE", help="Write who did what when; ui.perfetto.dev opens it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     path: str,
@@ -50,6 +57,7 @@ def command(
     threads: int | None,
     resize: tuple[int, int] | int | None,
     on_error: str,
+    on_damage: str,
     raw: bool,
     trace: str | None,
     as_json: bool,
@@ -58,14 +66,16 @@ def command(
 
     PATH is a data set's folder, a TFRecord file, or a pattern of files. Features come from the data set's schema,
     or are inferred from the first records. Epochs follow one another until time or steps are over. The exit code is 1
-    where rows were left out or replaced, which the answer names.
+    where rows or damage were left out, or rows replaced, which the answer names.
 
     \b
     Example: wellfed bench 'train-*.tfrecord' --shuffle --seconds 10 --trace feed.json
     """
+    if raw and resize is not None:
+        raise click.UsageError("--resize makes pictures of parsed records: leave out --raw")
     from wellfed.feed import open_to_profile, profile  # noqa: PLC0415 -- it takes a while, and --help needs none.
 
-    dataset = open_to_profile(path, split, parse=not raw, resize=resize, on_error=on_error)
+    dataset = open_to_profile(path, split, parse=not raw, resize=resize, on_error=on_error, on_damage=on_damage)
     if shuffle:
         dataset = dataset.shuffle(seed=0)
     dataset = dataset.batch(batch_size).with_options(threads=threads)
@@ -73,5 +83,5 @@ def command(
     if trace is not None:
         found.save_trace(trace)
     render.profiled(found, as_json=as_json)
-    if found.stats.skipped or found.stats.replaced:
+    if found.stats.skipped or found.stats.replaced or found.stats.damage:
         raise SystemExit(FOUND_SOMETHING)

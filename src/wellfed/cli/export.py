@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from wellfed.cli import render
-from wellfed.cli.values import words
+from wellfed.cli.values import place, words
 from wellfed.packing import export
 
 
 @click.command("export", no_args_is_help=True)
-@click.argument("folder")
-@click.argument("out")
+@click.argument("folder", type=place)
+@click.argument("out", type=place)
 @click.option(
     "--to",
     type=click.Choice(["folders", "csv", "parquet"]),

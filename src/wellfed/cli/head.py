@@ -6,10 +6,11 @@ import click
 
 from wellfed import summary
 from wellfed.cli import render
+from wellfed.cli.values import place
 
 
 @click.command("head", no_args_is_help=True)
-@click.argument("path")
+@click.argument("path", type=place)
 @click.option("-n", "--records", "count", type=click.IntRange(min=1), default=5, show_default=True, help="How many.")
 @click.option("--split", help="Of a data set. Default: its first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a record.")

@@ -12,6 +12,7 @@ import click
 from wellfed import summary
 from wellfed.cli import render
 from wellfed.cli.progress import bytes_bar
+from wellfed.cli.values import place
 from wellfed.io import RecordIndex
 from wellfed.io.indexing import walks_end_here
 
@@ -22,7 +23,7 @@ _THREADS = 8  # Walking headers waits for the disk more than for the processor.
 
 
 @click.command("index", no_args_is_help=True)
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", type=place, nargs=-1, required=True)
 @click.option("--check", is_flag=True, help="Check each payload's sum too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 def command(paths: tuple[str, ...], check: bool, as_json: bool) -> None:

@@ -4,6 +4,7 @@
     1    found something: damage, a mismatch, something skipped
     2    could not run: usage, no such file, an item at fault
     101  a bug in wellfed
+    141  who read the answer closed it: `wellfed head ... | head -1`
     130  Ctrl-C; 143 and 129 where SIGTERM or SIGHUP came: all end it alike, with nothing left behind
 
 A command's module is loaded when the command is called, so the help of the whole costs nothing but click.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import re
 import signal
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wellfed.errors import RecordError, WellfedError
+from wellfed.errors import SKIP_DAMAGE, RecordError, WellfedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,15 +66,19 @@ class LazyGroup(click.Group):
 class App(LazyGroup):
     """The whole command: turns what a command raises into one sentence and an exit code."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Reads the arguments; `--help` and `--version` are answered here, before any command is called."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except OSError as error:  # Nothing but the answer was written so far.
+            raise click.exceptions.Exit(self._unanswered(error)) from error
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command that was called."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit):
             raise
-        except BrokenPipeError:  # `wellfed head ... | head -1`
-            sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 -- what is left at exit has nowhere to go.
-            ctx.exit(0)
         except (KeyboardInterrupt, click.Abort) as error:
             number = error.number if isinstance(error, _Stopped) else signal.SIGINT
             told = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
@@ -80,7 +86,9 @@ class App(LazyGroup):
                 click.echo("\n".join([told, *getattr(error, "__notes__", ())]), err=True)
             ctx.exit(_SIGNALLED + number)
         except (WellfedError, OSError) as error:
-            self._tell(ctx, error, sentence(error))
+            if _is_of_echo(error):
+                ctx.exit(self._unanswered(error))
+            self._tell(ctx, error, self._in_options(ctx, sentence(error)))
             ctx.exit(FOUND_SOMETHING if isinstance(error, RecordError) else COULD_NOT_RUN)
         except MemoryError as error:
             self._tell(ctx, error, f"memory ran out: {error or 'no bytes were left'}")
@@ -89,10 +97,34 @@ class App(LazyGroup):
             self._tell(ctx, error, f"this is a bug in wellfed: {type(error).__name__}: {error} (--debug shows more)")
             ctx.exit(OUR_BUG)
 
+    def _in_options(self, ctx: click.Context, text: str) -> str:
+        """What to do against damage, as the command that was called has it."""
+        command = self.get_command(ctx, ctx.invoked_subcommand or "")
+        can_skip = command is not None and any(option.name == "on_damage" for option in command.params)
+        if can_skip:
+            return text.replace(SKIP_DAMAGE, "Skip damage with --on-damage skip")
+        return text.replace(f"{SKIP_DAMAGE}; list it", "List the damage")
+
+    def _unanswered(self, error: BaseException) -> int:
+        """Ends the answer that stdout did not take; gives the exit code."""
+        # What is left is let go: Python would try to write it at exit once more.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 -- open until the process ends.
+        if isinstance(error, BrokenPipeError):  # `wellfed head ... | head -1`: who reads has enough.
+            return _SIGNALLED + getattr(signal, "SIGPIPE", 13)
+        with contextlib.suppress(OSError):  # Standard error may be full, too.
+            click.echo(f"wellfed: the answer cannot be written to standard output: {sentence(error)}", err=True)
+        return COULD_NOT_RUN
+
     def _tell(self, ctx: click.Context, error: BaseException, text: str) -> None:
-        if ctx.params.get("debug"):
-            click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-        click.echo(f"wellfed: {text}", err=True)
+        with contextlib.suppress(OSError):  # As above.
+            if ctx.params.get("debug"):
+                click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+            click.echo(f"wellfed: {text}", err=True)
+
+
+def _is_of_echo(error: BaseException) -> bool:
+    """Whether an error comes from printing the answer."""
+    return any(frame.f_code is click.echo.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def sentence(error: BaseException) -> str:
@@ -159,4 +191,6 @@ def main() -> None:
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         if signal.getsignal(number) == signal.SIG_DFL:  # `nohup` has SIGHUP ignored.
             signal.signal(number, _stop)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # A name that the terminal has no letters for is still told.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="wellfed")

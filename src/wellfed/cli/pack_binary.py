@@ -6,12 +6,12 @@ import click
 
 from wellfed.cli.packing_options import pack_command
 from wellfed.cli.sections import source_option
-from wellfed.cli.values import Field, binary_field, shape
+from wellfed.cli.values import Field, binary_field, place, shape
 from wellfed.sources import FixedBinary, Source
 
 
 @pack_command("binary", pictures=False)
-@click.argument("pattern")
+@click.argument("pattern", type=place)
 @source_option(
     "--field",
     "fields",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from wellfed.cli.packing_options import pack_command
+from wellfed.cli.values import place
 from wellfed.sources import Cifar, Source
 
 
 @pack_command("cifar", pictures=True)
-@click.argument("path")
+@click.argument("path", type=place)
 def command(path: str) -> Source:
     """Pack CIFAR-10 or CIFAR-100 from PATH, a folder or a tar of its pickles or binary files, into OUT.
 

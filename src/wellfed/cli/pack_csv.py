@@ -6,12 +6,12 @@ import click
 
 from wellfed.cli.packing_options import pack_command
 from wellfed.cli.sections import source_option
-from wellfed.cli.values import words
+from wellfed.cli.values import place, words
 from wellfed.sources import Csv, Source
 
 
 @pack_command("csv", pictures=False)
-@click.argument("pattern")
+@click.argument("pattern", type=place)
 @source_option("--label", metavar="COLUMN", help="The column that is the class: numbers from 0, or names.")
 @source_option("--columns", type=words, metavar="NAME,...", help="The columns to keep. Default: all.")
 @source_option("--column-names", type=words, metavar="NAME,...", help="For files whose first row holds no names.")

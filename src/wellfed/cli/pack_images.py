@@ -6,11 +6,12 @@ import click
 
 from wellfed.cli.packing_options import pack_command
 from wellfed.cli.sections import source_option
+from wellfed.cli.values import place
 from wellfed.sources import ClassFolders, Source
 
 
 @pack_command("images", pictures=True)
-@click.argument("folder")
+@click.argument("folder", type=place)
 @source_option("--nested", is_flag=True, help="A picture's whole path is its class, such as animals/cat.")
 @source_option(
     "--labels", "labels_file", metavar="FILE", help="Class names, one a line, in the order of their numbers."

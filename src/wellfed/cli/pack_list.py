@@ -6,11 +6,12 @@ import click
 
 from wellfed.cli.packing_options import pack_command
 from wellfed.cli.sections import source_option
+from wellfed.cli.values import place
 from wellfed.sources import ListFile, Source
 
 
 @pack_command("list", pictures=True)
-@click.argument("file")
+@click.argument("file", type=place)
 @source_option("--root", help="The folder that the paths start from. Default: FILE's own.")
 @source_option(
     "--label",

@@ -6,12 +6,12 @@ import click
 
 from wellfed.cli.packing_options import pack_command
 from wellfed.cli.sections import source_option
-from wellfed.cli.values import words
+from wellfed.cli.values import place, words
 from wellfed.sources import Mnist, Source
 
 
 @pack_command("mnist", pictures=True)
-@click.argument("folder")
+@click.argument("folder", type=place)
 @source_option("--class-names", type=words, metavar="NAME,...", default="", help="In the order of their numbers.")
 def command(folder: str, class_names: tuple[str, ...]) -> Source:
     """Pack the idx files of MNIST and its kin (Fashion-MNIST, KMNIST, EMNIST), gzipped or not, into OUT.

@@ -6,12 +6,12 @@ import click
 
 from wellfed.cli.packing_options import pack_command
 from wellfed.cli.sections import source_option
-from wellfed.cli.values import words
+from wellfed.cli.values import place, words
 from wellfed.sources import Parquet, Source
 
 
 @pack_command("parquet", pictures=True)
-@click.argument("pattern")
+@click.argument("pattern", type=place)
 @source_option("--label", metavar="COLUMN", help="The column that is the class: numbers from 0, or names.")
 @source_option("--columns", type=words, metavar="NAME,...", help="The columns to keep. Default: all.")
 def command(pattern: str, label: str | None, columns: tuple[str, ...] | None) -> Source:

@@ -6,12 +6,12 @@ import click
 
 from wellfed.cli.packing_options import pack_command
 from wellfed.cli.sections import source_option
-from wellfed.cli.values import words
+from wellfed.cli.values import place, words
 from wellfed.sources import Source, Tar
 
 
 @pack_command("tar", pictures=True)
-@click.argument("pattern")
+@click.argument("pattern", type=place)
 @source_option(
     "--tar-fields", type=words, metavar="EXT,...", help="Which members to keep, such as jpg,cls. Default: all."
 )

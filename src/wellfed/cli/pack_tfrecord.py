@@ -7,11 +7,12 @@ import click
 from wellfed import summary
 from wellfed.cli.packing_options import pack_command
 from wellfed.cli.sections import source_option
+from wellfed.cli.values import place
 from wellfed.sources import Source, TFRecords
 
 
 @pack_command("tfrecord", pictures=True)
-@click.argument("path")
+@click.argument("path", type=place)
 @source_option("--from-split", help="Of a data set. Default: all its splits together.")
 @source_option("--label", metavar="FEATURE", help="The feature that is the class: an int64 from 0.")
 @source_option("--on-damage", type=click.Choice(["raise", "skip"]), default="raise", show_default=True, help="In PATH.")

@@ -13,7 +13,7 @@ from wellfed.cli import render
 from wellfed.cli.main import FOUND_SOMETHING
 from wellfed.cli.progress import progress_bar
 from wellfed.cli.sections import SectionedCommand, option
-from wellfed.cli.values import byte_size, counts, picture_size, picture_size_or_side, shares, words
+from wellfed.cli.values import byte_size, counts, picture_size, picture_size_or_side, place, shares, words
 from wellfed.datasets import Image
 from wellfed.errors import WellfedError
 from wellfed.packing import PackOptions, PictureOptions, dask_executor, pack_with, plan_pack, ray_executor, remake_shard
@@ -115,7 +115,10 @@ def pack_command(name: str, *, pictures: bool) -> Callable[[Callable[..., Source
 
     def decorate(make_source: Callable[..., Source]) -> click.Command:
         own: list[click.Parameter] = list(reversed(getattr(make_source, "__click_params__", [])))
-        arguments = [*(param for param in own if isinstance(param, click.Argument)), click.Argument(["out"])]
+        arguments = [
+            *(param for param in own if isinstance(param, click.Argument)),
+            click.Argument(["out"], type=place),
+        ]
         options = [param for param in own if not isinstance(param, click.Argument)]
         shared = [*_PACKING, *(_PICTURES if pictures else []), *_RUNNING]
 

@@ -178,8 +178,7 @@ def verified_file(report: summary.FileReport, *, as_json: bool) -> None:
 
 
 def _file_lines(report: summary.FileReport, problems: Sequence[str]) -> None:
-    regions = len(report.damage)
-    damage = f"  {regions} damaged region" + ("" if regions == 1 else "s") if regions else ""
+    damage = f"  {_counted(len(report.damage), 'damaged region')}" if report.damage else ""
     _say("  ".join([f"{report.path}  {report.records:,} records{damage}", *problems]))
     for region in report.damage:
         _say(f"  record {region.record_index}  bytes [{region.start}..{region.end})  {region.reason}")
@@ -205,6 +204,8 @@ def profiled(found: Profile, *, as_json: bool) -> None:
     least = console.measure(table).minimum  # What a terminal breaks is still there; what rich cuts off is not.
     console.print(table, width=max(console.width if sys.stdout.isatty() else _WIDTH, least))
     click.echo(text.getvalue(), nl=False)
+    damage = found.stats.damage
+    _first_of(f"left out {_counted(len(damage), 'damaged region')}:", [f"{region.path}: {region}" for region in damage])
     _lost("left out", found.stats.skipped)
     _lost("replaced", found.stats.replaced)
     _say(str(found))
@@ -213,12 +214,8 @@ def profiled(found: Profile, *, as_json: bool) -> None:
 def _lost(what: str, rows: Sequence[SkippedRow] | Sequence[ReplacedRow]) -> None:
     """Names each row once, however many epochs met it."""
     each = Counter((row.where or f"row {row.position}", row.reason) for row in rows)
-    if each:
-        _say(f"{what} {len(rows):,} times:")
-    for (where, reason), times in list(each.items())[:_SHOWN_SKIPPED]:
-        _say(f"  {where}: {reason}" + (f" ({times:,} times)" if times > 1 else ""))
-    if len(each) > _SHOWN_SKIPPED:
-        _say(f"  and {len(each) - _SHOWN_SKIPPED:,} more; --json lists all")
+    lines = [f"{at}: {why}" + (f" ({times:,} times)" if times > 1 else "") for (at, why), times in each.items()]
+    _first_of(f"{what} {len(rows):,} times:", lines)
 
 
 def features(schema: Mapping[str, Any]) -> None:
@@ -243,14 +240,17 @@ def feature(kind: Mapping[str, Any]) -> str:
 
 def skipped(items: Iterable[SkippedItem]) -> None:
     """Prints what was left out, and why."""
-    every = list(items)
-    if not every:
-        return
-    _say(f"skipped {len(every):,}:")
-    for item in every[:_SHOWN_SKIPPED]:
-        _say(f"  {item.item}: {item.reason}")
-    if len(every) > _SHOWN_SKIPPED:
-        _say(f"  and {len(every) - _SHOWN_SKIPPED:,} more; --json lists all")
+    lines = [f"{item.item}: {item.reason}" for item in items]
+    _first_of(f"skipped {len(lines):,}:", lines)
+
+
+def _first_of(heading: str, lines: Sequence[str]) -> None:
+    if lines:
+        _say(heading)
+    for line in lines[:_SHOWN_SKIPPED]:
+        _say(f"  {line}")
+    if len(lines) > _SHOWN_SKIPPED:
+        _say(f"  and {len(lines) - _SHOWN_SKIPPED:,} more; --json lists all")
 
 
 def size(count: float) -> str:
@@ -270,7 +270,11 @@ def _say(line: str) -> None:
 
 
 def _shards(count: int) -> str:
-    return f"{count:,} shard" + ("" if count == 1 else "s")
+    return _counted(count, "shard")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> None:

@@ -6,10 +6,11 @@ import click
 
 from wellfed import summary
 from wellfed.cli import render
+from wellfed.cli.values import place
 
 
 @click.command("schema", no_args_is_help=True)
-@click.argument("path")
+@click.argument("path", type=place)
 @click.option("--scan/--no-scan", default=None, help="Read the records. Default: only where no schema tells.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="RECORDS", help="Read at most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a feature.")

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def place(text: str) -> str:
+    """Returns a path or a pattern. An empty one would be the folder where the user stands.
+
+    >>> place("train-*.tfrecord")
+    'train-*.tfrecord'
+    """
+    if not text:
+        raise click.BadParameter("expected a path, got nothing between the quotes")
+    return text
+
+
+def new_file(text: str) -> str:
+    """Returns where a file can be written once the work is done."""
+    if Path(text).is_dir():
+        raise click.BadParameter(f"{text} is a folder")
+    folder = Path(text).absolute().parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise click.BadParameter(f"{text} cannot be written: {folder} is no folder that this user may write")
+    return text
 
 
 def byte_size(text: str) -> int:
@@ -62,14 +85,14 @@ def picture_size(text: str) -> tuple[int, int]:
     (224, 112)
     """
     match = re.fullmatch(r"(\d+)x(\d+)", text)
-    if not match:
+    if not match or not (int(match[1]) and int(match[2])):
         raise click.BadParameter(f"expected HEIGHTxWIDTH such as 224x224, got {text!r}")
     return int(match[1]), int(match[2])
 
 
 def picture_size_or_side(text: str) -> tuple[int, int] | int:
     """Returns (height, width), or the shorter side's length."""
-    return int(text) if text.isdecimal() else picture_size(text)
+    return int(text) if text.isdecimal() and int(text) else picture_size(text)
 
 
 def words(text: str) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ from wellfed import summary
 from wellfed.cli import render
 from wellfed.cli.main import COULD_NOT_RUN, FOUND_SOMETHING, sentence
 from wellfed.cli.progress import bytes_bar
+from wellfed.cli.values import place
 from wellfed.errors import WellfedError
 
 
 @click.command("verify", no_args_is_help=True)
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", type=place, nargs=-1, required=True)
 @click.option("--checksums", is_flag=True, help="Check each shard's own checksum too, which a manifest has.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 def command(paths: tuple[str, ...], checksums: bool, as_json: bool) -> None:

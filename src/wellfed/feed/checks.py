@@ -24,10 +24,12 @@ def whole(verb: str, name: str, value: Any, least: int | None = None, unit: str 
     Raises:
       PlanError: It is no whole number, or less than `least`.
     """
-    try:
-        number = operator.index(value)
+    try:  # True is an int to Python, and `shuffle(True)` would be a buffer of one element.
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        raise PlanError(verb, f"{name} must be a whole number, got {value!r}") from None
+        number = None
+    if number is None:
+        raise PlanError(verb, f"{name} must be a whole number, got {value!r}")
     if least is not None and number < least:
         raise PlanError(verb, f"{name} must be at least {least}{unit and ' '}{unit}, got {number}")
     return number

@@ -251,6 +251,7 @@ class DatasetIterator(Iterator[Tree]):
             remote=self._readers.remote_stats(),
             repeated=repeated,
             repeated_at=repeated_at,
+            damage=self._readers.damage(),
         )
 
     def close(self) -> None:

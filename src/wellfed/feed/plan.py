@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from wellfed.io import RemoteOptions
 
 __all__ = [
+    "SKIPPING",
     "Arrays",
     "Batch",
     "Batches",
@@ -113,6 +114,7 @@ __all__ = [
     "walk",
 ]
 
+SKIPPING = 'with_options(on_error="skip")'  # What put an `IgnoreErrors` there that no verb did.
 Tree = Any  # A column, or a mapping or tuple of trees.
 
 
@@ -394,5 +396,5 @@ def lost_by(node: Node) -> str:
     """The verb that made a plan lose its rows, for messages. REQUIRES: it is not addressable."""
     for step in walk(node):
         if isinstance(step, (Generator, Sequential)):
-            return name_of(step)
+            return SKIPPING if isinstance(step, IgnoreErrors) and step.by_option else name_of(step)
     raise ValueError("the plan is addressable")

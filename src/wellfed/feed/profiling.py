@@ -187,6 +187,7 @@ def open_to_profile(
     parse: bool = True,
     resize: int | tuple[int, int] | None = None,
     on_error: str = "raise",
+    on_damage: str = "raise",
 ) -> Dataset:
     """A data set for people who only have a path: features by its schema, or inferred from its first records.
 
@@ -197,26 +198,30 @@ def open_to_profile(
       resize: Decode pictures and make them this size, (height, width) or a shorter side. None: pictures of files stay
         encoded, those of a folder are decoded as its schema says.
       on_error: As in `Dataset.with_options`; where it does not raise, features are inferred from whole records only.
+      on_damage: As in `open`.
 
     Raises:
       DatasetError: The folder holds no data set, or no such split.
       FileNotFoundError: Nothing is there.
+      PlanError: `resize` is given, and there is no picture.
     """
-    dataset = open_dataset(path, split)
+    dataset = open_dataset(path, split, on_damage=on_damage)
     node = dataset._node
     while isinstance(node, plan.Map):
         node = node.source
     assert isinstance(node, plan.Records)
     if not parse:
-        return open_dataset(list(node.files)).with_options(on_error=on_error)
+        return open_dataset(list(node.files), on_damage=on_damage).with_options(on_error=on_error)
     if node.features is not None:
         columns = (_picture_column(step) for step in plan.walk(dataset._node))
         pictures = [column for column in columns if column is not None]
     else:
-        on_damage = "raise" if on_error == "raise" else "skip"
-        features, pictures = infer_features(node.files, on_damage=on_damage, required=False)
-        dataset = open_dataset(list(node.files), features=features or None)
+        seen = on_damage if on_error == "raise" else "skip"
+        features, pictures = infer_features(node.files, on_damage=seen, required=False)
+        dataset = open_dataset(list(node.files), features=features or None, on_damage=on_damage)
     if resize is not None:
+        if not pictures:
+            raise PlanError("resize", f"{path} holds no picture")
         for column in pictures:
             dataset = dataset.map(Resize(column, resize))
     return dataset.with_options(on_error=on_error)

@@ -16,9 +16,10 @@ from wellfed.feed.unit import Unit
 from wellfed.io import RemoteStats, is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from wellfed.feed.order import Positions
+    from wellfed.io import Damage
 
 
 class Reader(Protocol):
@@ -150,6 +151,10 @@ class Readers:
         """What was done so far to read files behind URLs."""
         return sum((shared.remote_stats() for shared in self._shared.values()), RemoteStats())
 
+    def damage(self) -> tuple[Damage, ...]:
+        """What `on_damage="skip"` left out of files that are indexed by now."""
+        return tuple(one for shared in self._shared.values() for one in shared.damage())
+
     def repeats(self) -> tuple[int, str]:
         """How many records parsed so far hold a feature more than once, and where one of them is."""
         found = [shared.repeats() for shared in self._shared.values()]
@@ -183,6 +188,10 @@ class _Shared:
     def remote_stats(self) -> RemoteStats:
         reader = self._reader
         return reader.remote_stats() if isinstance(reader, TakenReader) else RemoteStats()
+
+    def damage(self) -> Sequence[Damage]:
+        reader = self._reader
+        return reader.damage() if isinstance(reader, TakenReader) else ()
 
     def repeats(self) -> tuple[int, str]:
         found = getattr(self._reader, "repeats", None)

@@ -34,9 +34,9 @@ def rewrite(node: plan.Node) -> plan.Node:
 def leave_errors_out(node: plan.Node) -> plan.Node:
     """The plan with `ignore_errors` over all that stands before its first batches."""
     if not plan.has_batches(node):
-        return plan.IgnoreErrors(node)
+        return plan.IgnoreErrors(node, by_option=True)
     if isinstance(node, plan.Batches) and not plan.has_batches(node.source):
-        return replace(node, source=plan.IgnoreErrors(node.source))
+        return replace(node, source=plan.IgnoreErrors(node.source, by_option=True))
     if isinstance(node, plan.Many):
         return replace(node, sources=tuple(map(leave_errors_out, node.sources)))
     (source,) = plan.below(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +104,9 @@ class IgnoreErrors:
 
     source: Node
     log_warning: bool = False
+    by_option: bool = field(
+        default=False, repr=False
+    )  # on_error="skip" put it there: for messages, no part of a state.
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wellfed.feed.advice import sentence
-from wellfed.io import RemoteStats
+from wellfed.io import Damage, RemoteStats
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -112,6 +112,7 @@ class FeedStats:
       repeated: Records that hold a feature of `features=` more than once, of which the last one counts: of all records
         parsed as they were read, by all iterations over the same data set so far, also ahead of what was delivered.
       repeated_at: The file and record of one of them.
+      damage: Ranges of bytes that `on_damage="skip"` left out of the data set's files.
     """
 
     elements: int
@@ -126,6 +127,7 @@ class FeedStats:
     remote: RemoteStats = field(default_factory=RemoteStats)
     repeated: int = 0
     repeated_at: str = ""
+    damage: tuple[Damage, ...] = ()
 
     def __str__(self) -> str:
         """One sentence: what limits, and what would help."""

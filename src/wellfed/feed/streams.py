@@ -119,7 +119,9 @@ class Streams:
             make = self._in_processes
         if make is None:
             verb = plan.name_of(node)
-            raise PlanError(verb, f"needs rows by number, which {plan.lost_by(node)} lost; put {verb} before it")
+            lost = plan.lost_by(node)
+            to_do = f'{verb} before batch, or give on_error="replace"' if lost == plan.SKIPPING else f"{verb} before it"
+            raise PlanError(verb, f"needs rows by number, which {lost} lost; put {to_do}")
         inside = context.without_errors(node.log_warning) if isinstance(node, plan.IgnoreErrors) else context
         return Stage(
             partial(_made, make, node, context, number),

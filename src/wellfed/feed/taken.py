@@ -23,10 +23,12 @@ from wellfed.feed.unit import Unit
 from wellfed.io import Records, RemoteOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wellfed.feed import plan
     from wellfed.feed.mixing import UInt64s
     from wellfed.feed.order import Positions
-    from wellfed.io import RemoteStats
+    from wellfed.io import Damage, RemoteStats
 
 
 class TakenReader:
@@ -120,6 +122,10 @@ class TakenReader:
     def remote_stats(self) -> RemoteStats:
         """What was done so far to read files behind URLs."""
         return self._records.remote_stats
+
+    def damage(self) -> Sequence[Damage]:
+        """What was left out of the files, which are indexed then; nothing where damage is an error."""
+        return self._records.damage if self._node.on_damage == "skip" else ()
 
 
 class _FailedError(Exception):

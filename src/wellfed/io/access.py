@@ -20,7 +20,7 @@ from wellfed.io.blocks import Blocks, Requests
 from wellfed.io.files import LocalFile, is_url, local_path
 from wellfed.io.remote import Counts, RemoteOptions, RemoteStats
 from wellfed.io.remote_file import RemoteFile
-from wellfed.io.shard_cache import ShardCache
+from wellfed.io.shard_cache import TRIES, ShardCache
 from wellfed.io.stamps import Stamp, sample_ranges, stamp
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Used = TypeVar("Used")
 
 _SMALL_BYTES = 1 << 20  # A remote file of no more is read by one request instead of four.
-_TRIES = 3  # A copy may be removed by others between being found and being opened.
 
 
 class Access:
@@ -124,7 +123,7 @@ class Access:
         Raises:
           OSError: As `copy_of`.
         """
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             copy = self.copy_of(url)
             if copy is None:
                 break

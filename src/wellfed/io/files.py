@@ -9,6 +9,7 @@ is a path on this machine.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import stat
@@ -23,6 +24,8 @@ from wellfed import _native
 from wellfed.errors import FileChangedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 PathLike = str | os.PathLike[str]
@@ -81,11 +84,12 @@ class LocalFile:
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """See `ByteSource`."""
         done = 0
-        while done < len(buffer):
-            count = self._read_some(offset + done, buffer[done:])
-            if not count:
-                break
-            done += count
+        with errors_named(self.path):
+            while done < len(buffer):
+                count = self._read_some(offset + done, buffer[done:])
+                if not count:
+                    break
+                done += count
         return done
 
     def _read_some(self, offset: int, buffer: memoryview) -> int:
@@ -111,6 +115,17 @@ def is_url(path: PathLike) -> bool:
 def local_path(path: PathLike) -> str:
     """A path of this machine without its `file://`."""
     return os.fspath(path).removeprefix("file://")
+
+
+@contextlib.contextmanager
+def errors_named(path: PathLike) -> Iterator[None]:
+    """Gives errors of reading, such as those of a broken disk, the name of their file, which the system leaves out."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
 
 
 def check_regular(path: PathLike) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from wellfed.io.remote_file import RemoteFile
 
 _READ_BYTES = 4 << 20
-_TRIES = 3  # Entries may be removed by others between being made and being opened.
+TRIES = 3  # Shards and entries may be removed by others between being made, or found, and being opened.
 
 
 class ShardCache:
@@ -80,7 +80,7 @@ class ShardCache:
           OSError: It cannot be read, or the folder cannot be written.
         """
         entry, fetched = _Entry(self._folder, file), False
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             self._make_folder()  # Somebody may have removed it.
             found = self._open(entry)
             if found is not None:

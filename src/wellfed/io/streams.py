@@ -16,7 +16,7 @@ from wellfed.errors import FileChangedError
 from wellfed.io.access import Access
 from wellfed.io.blocks import BlockSource
 from wellfed.io.compression import HEAD_BYTES, choose, detect
-from wellfed.io.files import LocalFile, MappedFile, check_regular, is_url, local_path
+from wellfed.io.files import LocalFile, MappedFile, check_regular, errors_named, is_url, local_path
 from wellfed.io.inflate import InflateStream
 from wellfed.io.remote_window import RemoteWindow
 from wellfed.io.walk import MappedWindow, Walker
@@ -115,7 +115,7 @@ def is_plain(path: PathLike, compression_type: str | None = None) -> bool:
     """
     if is_url(path) or compression_type is not None:
         return not is_url(path) and not compression_type
-    with Path(local_path(path)).open("rb") as file:
+    with errors_named(path), Path(local_path(path)).open("rb") as file:
         return not detect(file.read(HEAD_BYTES))
 
 
@@ -161,7 +161,7 @@ def open_window(
 
 def _open_local(path: str, compression_type: str | None, name: str) -> tuple[Window, str]:
     check_regular(path)
-    with Path(path).open("rb", buffering=0) as file:
+    with errors_named(name), Path(path).open("rb", buffering=0) as file:
         compression = choose(file.read(HEAD_BYTES), compression_type, name)
     if not compression:
         return MappedWindow(MappedFile(path)), ""

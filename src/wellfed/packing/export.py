@@ -188,10 +188,9 @@ class _Folders:
     def __init__(self, schema: Schema, folder: str) -> None:
         pictures = [name for name, kind in schema.items() if isinstance(kind, Image)]
         if len(pictures) != 1:
-            found = f"{len(pictures)}: {', '.join(pictures)}" if pictures else "none"
-            raise PackError(
-                f"folders hold one picture a record, this data set has {found}; name it in features", folder
-            )
+            several = f"{len(pictures)}, {', '.join(pictures)}: name one with features=... (--features)"
+            found = several if pictures else 'none: export it to="csv" or "parquet" (--to)'
+            raise PackError(f"folders hold one picture a record, this data set has {found}", folder)
         labels = [name for name, kind in schema.items() if isinstance(kind, ClassLabel)]
         self._picture = pictures[0]
         self._label = labels[0] if len(labels) == 1 else None

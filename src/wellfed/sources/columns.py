@@ -8,7 +8,9 @@ anything else              text: also 007, which is no number but a name, and in
 
 from __future__ import annotations
 
+import math
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,6 +111,8 @@ def cell_reader(kind: FeatureType) -> Callable[[str], Any]:
     if isinstance(kind, ClassLabel):
         return lambda cell: cell if cell in kind.names else int(cell)
     if isinstance(kind, Scalar) or (isinstance(kind, Tensor) and kind.shape == ()):
+        if kind.dtype.kind == "f":
+            return partial(_read_float, kind.dtype, float(np.finfo(kind.dtype).max))
         return _NUMBERS[kind.dtype.kind]
     raise ValueError(f"a cell gives Text, ByteString, ClassLabel, Scalar or Tensor of shape (), not {kind}")
 
@@ -118,8 +122,14 @@ def _read_bool(cell: str) -> bool:
     return BOOLS[text] if text in BOOLS else bool(int(text))
 
 
-def _read_float(cell: str) -> float:
-    return float(cell) if cell.strip() else float("nan")
+def _read_float(dtype: np.dtype[Any], most: float, cell: str) -> float:
+    value = float(cell) if cell.strip() else float("nan")
+    if -most <= value <= most or math.isnan(value) or "n" in cell.lower():  # A cell may say inf; digits have no n.
+        return value
+    with np.errstate(over="ignore"):
+        if np.isinf(dtype.type(value)):  # Else it is rounded down to the largest.
+            raise OverflowError(f"is beyond {dtype}")
+    return value
 
 
-_NUMBERS: dict[str, Callable[[str], Any]] = {"b": _read_bool, "i": int, "u": int, "f": _read_float}
+_NUMBERS: dict[str, Callable[[str], Any]] = {"b": _read_bool, "i": int, "u": int}

@@ -128,9 +128,9 @@ class Csv(ListedSource):
                 continue
             try:
                 item[name] = read(row[position])
-            except (ValueError, KeyError) as error:
-                kind = self.schema[name]
-                reason = f"row {number} at byte {offset}: column {name!r} holds {row[position]!r}, which is no {kind}"
+            except (ValueError, KeyError, OverflowError) as error:
+                found = error if isinstance(error, OverflowError) else f"is no {self.schema[name]}"
+                reason = f"row {number} at byte {offset}: column {name!r} holds {row[position]!r}, which {found}"
                 raise SourceError(reason, path) from error
         return item
 
@@ -164,7 +164,7 @@ class Csv(ListedSource):
                 continue
             try:
                 columns[name] = list(map(read, cells[position]))
-            except (ValueError, KeyError):
+            except (ValueError, KeyError, OverflowError):
                 return None
         return None if self.label in columns and (columns[self.label] < 0).any() else columns
 

@@ -16,7 +16,7 @@ def existing_files(paths: Paths) -> tuple[str, ...]:
     """The absolute paths of the files, in the order given; those of a pattern (`*`, `?`, `[...]`) sorted.
 
     Raises:
-      SourceError: A file is missing, is a folder or a URL, or is given twice; a pattern matches nothing.
+      SourceError: A file is missing, is a folder, a pipe or a URL, or is given twice; a pattern matches nothing.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     found: dict[str, None] = {}
@@ -24,6 +24,8 @@ def existing_files(paths: Paths) -> tuple[str, ...]:
         for match in _matches(os.fspath(path)):
             if os.path.isdir(match):
                 raise SourceError(f"is a folder; files are due, such as {os.path.join(match, '*')}", match)
+            if not os.path.isfile(match):  # Opening a pipe may wait for ever.
+                raise SourceError("is a pipe or device; rows are read from files, so write it to one first", match)
             if match in found:
                 raise SourceError("is given twice. Name each file once", match)
             found[match] = None

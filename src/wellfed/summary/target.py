@@ -58,6 +58,8 @@ def find_target(path: PathLike, split: str | None) -> Target:
       FileNotFoundError: The pattern matches nothing.
     """
     if not is_folder(path):
+        if split is not None:
+            raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
         return Target(None, "", [str(file) for file in expand_patterns(path)])
     dataset = open_dataset(path)
     name = split or next(iter(dataset.splits), "")
