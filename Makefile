@@ -85,6 +85,17 @@ $(ENVIRONMENTS:%=.venvs/%/.wellfed): .venvs/%/.wellfed: .venvs/%/.made build/.wh
 	.venvs/$*/bin/python $(PIP) "$$(echo dist/wellfed-*.whl)[test]"
 	touch $@
 
+# As the others, but with the lowest versions that pyproject.toml states.
+.venvs/lowest/.made: pyproject.toml requirements/constraints.txt scripts/lowest.py
+	$(PYTHON) -m venv --clear .venvs/lowest
+	$(PYTHON) scripts/lowest.py > .venvs/lowest/constraints.txt
+	touch $@
+
+.venvs/lowest/.wellfed: .venvs/lowest/.made build/.wheel
+	.venvs/lowest/bin/python -m pip uninstall --quiet --yes wellfed
+	.venvs/lowest/bin/python -m pip install --quiet --quiet --constraint .venvs/lowest/constraints.txt "$$(echo dist/wellfed-*.whl)[test]"
+	touch $@
+
 # --- Checks ------------------------------------------------------------------------------------------------------
 
 CHECKS := format lint types arrows spelling native-format native-lint stub docstrings sizes docs fast-tests
@@ -164,8 +175,8 @@ test-python: setup
 test-tensorflow: .venvs/tensorflow/.wellfed
 	.venvs/tensorflow/bin/python -m pytest tests/parity -m tensorflow
 
-.PHONY: test-all test-tfds test-partners test-hdfs
-test-all: test-tfds test-partners test-hdfs ## The partners: TensorFlow Datasets, Arrow, JAX, PyTorch, Lightning, Dask, Ray, S3, HDFS.
+.PHONY: test-all test-tfds test-partners test-hdfs test-lowest
+test-all: test-tfds test-partners test-hdfs test-lowest ## The partners (TensorFlow Datasets, Arrow, JAX, PyTorch, Lightning, Dask, Ray, S3, HDFS), and the oldest packages.
 
 test-tfds: .venvs/tfds/.wellfed
 	.venvs/tfds/bin/python -m pytest tests/parity -m tfds
@@ -181,6 +192,11 @@ test-partners: .venvs/partners/.wellfed
 # Hadoop's servers run beside it, on loopback.
 test-hdfs: .venvs/hdfs/.wellfed
 	.venvs/hdfs/bin/python -m pytest tests/partners/test_hdfs.py
+
+# The rooms that call the packages whose lowest versions are stated; ROOMS="..." others, such as tests/feed.
+ROOMS ?= tests/io tests/image tests/example tests/cli tests/sources tests/packing
+test-lowest: .venvs/lowest/.wellfed
+	.venvs/lowest/bin/python -m pytest $(ROOMS)
 
 .PHONY: sanitize
 sanitize: test-native .venvs/sanitize/.made ## The native part's Python tests under ASan and UBSan.

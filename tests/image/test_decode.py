@@ -140,7 +140,7 @@ def test_floats_are_refused_not_clipped(channels):
 def mask(bits, **options):
     """A palette PNG of class numbers 0 to 3, and the numbers."""
     classes = pixels(6, 11, 13) % 4
-    picture = Image.fromarray(classes, "P")
+    picture = Image.fromarray(classes)
     picture.putpalette([10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120])
     return encoded(picture, "PNG", bits=bits, **options), classes
 

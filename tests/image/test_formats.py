@@ -6,7 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
-from pictures import EXPECTED, GOOD, encoded, pixels, read
+from pictures import AVIF, EXPECTED, GOOD, encoded, pixels, read
 
 from wellfed.errors import ImageError
 from wellfed.image import FORMATS, decode_image, image_info, sniff_format
@@ -20,7 +20,7 @@ def test_the_format_of_a_real_picture_is_the_one_pillow_names(name):
     assert sniff_format(read(name)) == NAMES[EXPECTED[name]["pillow"]["format"]]
 
 
-@pytest.mark.parametrize("form", ["TIFF", "AVIF"])
+@pytest.mark.parametrize("form", ["TIFF", AVIF])
 def test_formats_that_the_corpus_lacks_are_named_too(form):
     assert sniff_format(encoded(pixels(0, 8, 8, 3), form)) == form.lower()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pictures import EXPECTED, GOOD, REFUSED, encoded, pixels, read
+from pictures import AVIF, EXPECTED, GOOD, REFUSED, encoded, pixels, read
 
 from wellfed.errors import ImageError
 from wellfed.image import ImageInfo, decode_image, encode_image, image_info
@@ -42,7 +42,7 @@ def test_a_header_needs_no_pixels():
     assert image_info(read("good/pillow/hopper.jpg")[:1000]) == ImageInfo("jpeg", 128, 128, 3, 8)
 
 
-@pytest.mark.parametrize("form", ["TIFF", "AVIF", "WEBP", "BMP", "GIF"])
+@pytest.mark.parametrize("form", ["TIFF", AVIF, "WEBP", "BMP", "GIF"])
 def test_every_other_format_is_read_from_its_header_too(form):
     info = image_info(encoded(pixels(0, 24, 36, 3), form))
 

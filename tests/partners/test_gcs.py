@@ -4,10 +4,10 @@ import math
 import multiprocessing
 
 import fsspec
-import numpy as np
 import pytest
 from gcs_server import gcs, gcs_bucket
 from packed_folder import numbers
+from remote_shard import MIB, PAYLOADS, put_shard
 from tiny_source import TinySource
 
 import wellfed as wf
@@ -21,17 +21,12 @@ __all__ = ["gcs", "gcs_bucket"]  # Fixtures.
 # aiohttp's advice to gcsfs, from 1 MiB on.
 pytestmark = [pytest.mark.s3, pytest.mark.filterwarnings("ignore:Sending a large body directly")]
 
-RNG = np.random.default_rng(0)
-PAYLOADS = [RNG.bytes(100_000) for _ in range(100)]
-MIB = 1 << 20
 AT_ONCE = wf.RemoteOptions(pause_seconds=0)
 
 
 @pytest.fixture
 def url(gcs_bucket):
-    with wf.TFRecordWriter(f"{gcs_bucket}/x.tfrecord", index=True) as writer:
-        writer.write_many(PAYLOADS)
-    return f"{gcs_bucket}/x.tfrecord"
+    return put_shard(gcs_bucket)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import fsspec
-import numpy as np
 import pytest
 from hdfs_server import hadoop, hdfs_folder
 from packed_folder import numbers
+from remote_shard import MIB, PAYLOADS, put_shard
 from tiny_source import TinySource
 
 import wellfed as wf
@@ -24,18 +24,13 @@ __all__ = ["hadoop", "hdfs_folder"]  # Fixtures.
 
 pytestmark = pytest.mark.hdfs
 
-RNG = np.random.default_rng(0)
-PAYLOADS = [RNG.bytes(100_000) for _ in range(100)]
-MIB = 1 << 20
 OPTIONS = {"name": "tiny", "split": {"train": 0.7, "test": 0.3}, "shards": 2}
 SPEC = {"blob": wf.FixedLenFeature([], bytes)}
 
 
 @pytest.fixture
 def url(hdfs_folder):
-    with wf.TFRecordWriter(f"{hdfs_folder}/x.tfrecord", index=True) as writer:
-        writer.write_many(PAYLOADS)
-    return f"{hdfs_folder}/x.tfrecord"
+    return put_shard(hdfs_folder)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import boto3
 import fsspec
 import numpy as np
 import pytest
+from remote_shard import MIB, PAYLOADS, put_shard
 from s3_server import bucket, server
 
 import wellfed as wf
@@ -18,16 +19,10 @@ __all__ = ["bucket", "server"]  # Fixtures.
 
 pytestmark = pytest.mark.s3
 
-RNG = np.random.default_rng(0)
-PAYLOADS = [RNG.bytes(100_000) for _ in range(100)]
-MIB = 1 << 20
-
 
 @pytest.fixture
 def url(bucket):
-    with wf.TFRecordWriter(f"{bucket}/x.tfrecord", index=True) as writer:
-        writer.write_many(PAYLOADS)
-    return f"{bucket}/x.tfrecord"
+    return put_shard(bucket)
 
 
 @pytest.fixture

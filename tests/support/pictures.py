@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 CORPUS = Path(__file__).parent.parent / "data" / "corpus"
@@ -25,6 +26,9 @@ TOLERATED = {
     "photos/corrupt/pillow/truncated_app14.jpg",
     "photos/corrupt/pillow/unknown_compression_method.png",
 }
+
+Image.init()
+AVIF = pytest.param("AVIF", marks=pytest.mark.skipif("AVIF" not in Image.SAVE, reason="Pillow has AVIF from 11.3 on"))
 
 
 def read(name):

@@ -216,7 +216,8 @@ def _leaf_type(stored: Any) -> FeatureType | None:
     if _is_binary(stored):
         return ByteString()
     if types.is_boolean(stored) or types.is_integer(stored) or types.is_floating(stored):
-        return type_of_array((), np.dtype(stored.to_pandas_dtype()))
+        # Not to_pandas_dtype(): before 26, pyarrow asks for pandas in it.
+        return type_of_array((), pyarrow_module().array([], stored).to_numpy(zero_copy_only=False).dtype)
     return None
 
 
