@@ -6,7 +6,6 @@ import threading
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -15,6 +14,7 @@ import numpy as np
 from wellfed import _native
 from wellfed.io.access import Access, file_versions, fingerprint
 from wellfed.io.compression import check_name
+from wellfed.io.copies import Copies
 from wellfed.io.disk import Disk
 from wellfed.io.files import is_url
 from wellfed.io.index import RecordIndex
@@ -27,7 +27,7 @@ from wellfed.io.remote_shelf import RemoteShelf
 from wellfed.io.shelf import open_shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -92,7 +92,7 @@ class Records:
         self._shelves: dict[int, Shelf] = {}
         self._furthest = 0  # Of the files that a pass has come to.
         self._pass: OnePass | None = None
-        self._copies: _Copies | None = None
+        self._copies: Copies | None = None
 
     @cached_property
     def indexes(self) -> list[RecordIndex]:
@@ -318,7 +318,7 @@ class Records:
                 return None
             shelves = dict(self._shelves)
             if self._copies is None or self._copies.opened < len(shelves):
-                self._copies = _Copies.of(self.indexes, {file: shelf.mapped() for file, shelf in shelves.items()})
+                self._copies = Copies.of(self.indexes, {file: shelf.mapped() for file, shelf in shelves.items()})
         return self._copies.shards
 
     def _shelf(self, file: int) -> Shelf:
@@ -373,31 +373,6 @@ def _as_rows(rows: ArrayLike) -> NDArray[np.int64]:
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError(f"records are asked for by a list or an array of integers, got {rows!s:.60}")
     return array.astype(np.int64, copy=False)
-
-
-@dataclass(frozen=True)
-class _Copies:
-    """The files that have copies on disk.
-
-    Attributes:
-      shards: All records as rows; those of other files stand in no memory.
-      opened: How many files had been opened when this was made.
-      whole: Whether all files have copies.
-    """
-
-    shards: _native.ShardSet
-    opened: int
-    whole: bool
-
-    @classmethod
-    def of(cls, indexes: Sequence[RecordIndex], opened: Mapping[int, NDArray[np.uint8] | None]) -> _Copies:
-        nothing = np.empty(0, np.uint8)
-        memory = [opened.get(file) for file in range(len(indexes))]
-        parts = [
-            (nothing if found is None else found, index.offsets[:-1])
-            for found, index in zip(memory, indexes, strict=True)
-        ]
-        return cls(_native.ShardSet(parts), len(opened), all(found is not None for found in memory))
 
 
 _OPTIONS = ("_compression_type", "_on_damage", "_check_crc", "_access")
