@@ -186,7 +186,7 @@ test-tfds: .venvs/tfds/.wellfed
 test-partners: .venvs/partners/.wellfed
 	.venvs/partners/bin/python -m pytest tests/partners --ignore=tests/partners/test_hdfs.py
 	.venvs/partners/bin/python -m pytest tests/sources/test_parquet.py tests/sources/test_many_at_once.py tests/packing/test_export.py tests/cli/test_cli_pack.py
-	for library in arrow jax torch lightning; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
+	for library in arrow jax torch torch_devices lightning; do .venvs/partners/bin/python -m pytest tests/adapters/test_$$library.py; done
 	.venvs/partners/bin/python -m pytest --doctest-modules --doctest-ignore-import-errors --pyargs wellfed.adapters
 
 # Hadoop's servers run beside it, on loopback.
