@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from grain_reader import GRAIN_RECORDS, Grain
 from harness import Batch, Row
-from layouts import LAYOUTS, Layout, path_of
+from layouts import LAYOUTS, Layout, path_of, put_by
 from other_readers import TFRECORD_RECORDS, Dali, TfrecordPackage
 
 if TYPE_CHECKING:
@@ -103,6 +103,25 @@ class Tutorial(TensorFlow):
         return self.first()
 
 
+class WellfedFromDisk(Wellfed):
+    """The file is not in memory at the start of a first pass, and has no index."""
+
+    def forget(self) -> None:
+        super().forget()
+        put_by(self._path)
+
+
+class TensorFlowFromDisk(TensorFlow):
+    """The file is not in memory at the start of a first pass."""
+
+    def __init__(self, path: Path, layout: Layout, **options: Any) -> None:
+        super().__init__(path, layout, **options)
+        self._path = path
+
+    def forget(self) -> None:
+        put_by(self._path)
+
+
 WORDS = {"pairs": "two int64", "mnist": "MNIST", "cifar": "CIFAR-10", "floats": "256 floats"}
 LARGE = {"mnist-large": "MNIST, a file of 3 GB,"}
 IN_ORDER = {"pairs": (20, 30), "mnist": (8, 15), "cifar": (6, 9), "floats": (8, 12)}
@@ -143,4 +162,12 @@ def tutorial(data: str) -> Row:
     return Row(f"{WORDS[data]} as tutorials teach", ways, data, due=due, prefix=prefix, ordered=False)
 
 
-ROWS = (*map(in_order, WORDS), *map(in_order, LARGE), *map(shuffled, WORDS), *map(tutorial, WORDS))
+def from_disk(data: str, *, shuffled: bool) -> Row:
+    classes = {"wellfed": WellfedFromDisk, "tensorflow": TensorFlowFromDisk}
+    ways = sides(data, classes, batch_size=64 if shuffled else 1024, shuffled=shuffled)
+    name = f"{WORDS[data]} {'shuffled' if shuffled else 'in order'}, first from the disk"
+    return Row(name, ways, data, ordered=not shuffled)
+
+
+FROM_DISK = (from_disk("cifar", shuffled=False), from_disk("cifar", shuffled=True))
+ROWS = (*map(in_order, WORDS), *map(in_order, LARGE), *map(shuffled, WORDS), *map(tutorial, WORDS), *FROM_DISK)

@@ -9,31 +9,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from few_digits import few_digits
+from torch_adapter import adapter, torch
 from training_example import run
 
 import wellfed as wf
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import PlanError, StateError
 
+__all__ = ["adapter", "torch"]  # Fixtures.
+
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.filterwarnings("ignore:'set_vital' is deprecated"),  # torchdata 0.11 calls it with torch 2.13.
 ]
-
-
-@pytest.fixture
-def torch():
-    import torch
-
-    torch.set_num_threads(1)
-    return torch
-
-
-@pytest.fixture
-def adapter(torch):
-    from wellfed.adapters import torch as adapter
-
-    return adapter
 
 
 def numbers(count=22):

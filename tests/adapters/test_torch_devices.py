@@ -7,28 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from torch_adapter import adapter, torch
 
 import wellfed as wf
 from wellfed.columns import Ragged
 
+__all__ = ["adapter", "torch"]  # Fixtures.
+
 pytestmark = pytest.mark.torch
 
 BATCHES, BATCH = 60, 32
-
-
-@pytest.fixture
-def torch():
-    import torch
-
-    torch.set_num_threads(1)
-    return torch
-
-
-@pytest.fixture
-def adapter(torch):
-    from wellfed.adapters import torch as adapter
-
-    return adapter
 
 
 @pytest.fixture(params=["cpu", "cuda"])

@@ -73,6 +73,20 @@ def test_each_item_of_a_source_larger_than_memory_is_asked_for_once(tmp_path, ro
     assert sorted(asked) == list(range(128, 128 + 3000 * 4096, 4096))
 
 
+class Gone(TinySource):
+    """A source whose file is not there any more when it is asked for."""
+
+    def places(self, start, stop):
+        raise FileNotFoundError(start, stop)
+
+
+def test_what_cannot_be_asked_for_is_told_where_it_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "usable_memory", lambda: 1)
+    report = pack(Gone(20, bad=(3,)), tmp_path, name="tiny", on_error="skip", executor=ThreadPoolExecutor(2))
+
+    assert report.records == {"train": 19}
+
+
 def test_the_manifest_counts_measures_and_hashes_each_shard(tmp_path):
     pack(TinySource(9), tmp_path, name="tiny", shards=2)
 

@@ -9,6 +9,7 @@ All three give the same bytes for the same items.
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +79,8 @@ class EncodedItems:
     def _ask(self, start: int, stop: int) -> None:
         """Has items read that are soon needed, where the source's files are larger than memory."""
         source = self._task.source
-        if self._disk.is_read_at_random and isinstance(source, MappedSource):
-            for file, starts, sizes in source.places(start, stop):
-                file.read_at_random()
-                self._disk.ask(partial(file.ask_for_ranges, starts, sizes))
+        if isinstance(source, MappedSource):
+            self._disk.ask(partial(_ask_for, source, start, stop))
 
     def _chunk_end(self, ends: NDArray[np.int64], start: int) -> int:
         """Returns where the items end that are encoded together: one at least."""
@@ -197,3 +196,11 @@ def _named(error: Exception, key: str) -> Exception:
 
 def _reason(error: Exception) -> str:
     return error.reason if isinstance(error, (SourceError, ImageError)) else str(error)
+
+
+def _ask_for(source: MappedSource, start: int, stop: int) -> None:
+    # What cannot be opened is told when it is loaded, and maybe left out then.
+    with contextlib.suppress(OSError, *ITEM_ERRORS):
+        for file, starts, sizes in source.places(start, stop):
+            file.read_at_random()
+            file.ask_for_ranges(starts, sizes)
