@@ -1,12 +1,14 @@
 """Feeds copied to a device ahead: the same tensors wherever they go, also while the consumer's own work is under way.
 
-On a CUDA device the copies run on a stream of their own; without one, that half is left out.
+The devices: the CPU, which has no streams; "late", made for these tests (tests/support/late_device.cc), which does
+nothing before it has to, or, in a hurry, all but the consumer's work at once; and CUDA where there is one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from late_device import add_late_device
 from torch_adapter import adapter, torch
 
 import wellfed as wf
@@ -19,18 +21,26 @@ pytestmark = pytest.mark.torch
 BATCHES, BATCH = 60, 32
 
 
-@pytest.fixture(params=["cpu", "cuda"])
-def device(request, torch):
-    if request.param == "cuda" and not torch.cuda.is_available():
-        pytest.skip("there is no CUDA device here")
-    return request.param
+STREAMS = ["late", "late in a hurry", "cuda"]
 
 
-@pytest.fixture
-def cuda(torch):
-    if not torch.cuda.is_available():
+@pytest.fixture(params=["cpu", *STREAMS])
+def device(request, torch, tmp_path_factory):
+    """The name of a device."""
+    name, *hurry = request.param.split(maxsplit=1)
+    if name == "cuda" and not torch.cuda.is_available():
         pytest.skip("there is no CUDA device here")
-    return torch.cuda
+    if name == "late":
+        late = add_late_device(torch, tmp_path_factory)
+        for index in range(late.device_count()):
+            late.synchronize(index)  # What another test left waiting.
+        late.hurry(bool(hurry))
+    return name
+
+
+def with_streams(test):
+    """Only on the devices that have streams."""
+    return pytest.mark.parametrize("device", STREAMS, indirect=True)(test)
 
 
 def dataset():
@@ -44,7 +54,7 @@ def sums(batches):
     return [int(batch["image"].astype(np.int64).sum()) for batch in batches]
 
 
-def test_each_batch_comes_whole_and_in_its_place(adapter, torch, device):
+def test_each_batch_comes_whole_and_in_its_place(adapter, device):
     due = list(dataset())
     found = [(batch["label"].tolist(), int(batch["image"].sum())) for batch in adapter.TorchLoader(dataset(), device)]
 
@@ -74,42 +84,74 @@ def test_a_state_counts_what_was_delivered_not_what_was_copied_ahead(adapter, de
     assert next(iter(resumed))["label"].tolist() == next(iterator)["label"].tolist()
 
 
-def test_a_consumer_on_a_stream_of_its_own_sees_whole_batches(adapter, torch, cuda):
-    stream, found = cuda.Stream(), []
-    for batch in adapter.TorchLoader(dataset(), "cuda"):
-        with cuda.stream(stream):
-            stream.wait_stream(cuda.current_stream())
+@with_streams
+def test_a_consumer_on_a_stream_of_its_own_sees_whole_batches(adapter, torch, device):
+    streams = getattr(torch, device)
+    stream, loops, found = streams.Stream(), streams.current_stream(), []
+    for batch in adapter.TorchLoader(dataset(), device):
+        with streams.stream(stream):
+            stream.wait_stream(loops)
             found.append(batch["image"].sum())
             batch["image"].record_stream(stream)
 
     assert [int(total) for total in found] == sums(dataset())
 
 
-def test_memory_is_not_reused_while_the_consumers_work_waits(adapter, torch, cuda):
+@with_streams
+def test_memory_is_not_reused_while_the_consumers_work_waits(adapter, torch, device):
     found = []
-    for batch in adapter.TorchLoader(dataset(), "cuda"):
-        cuda._sleep(20_000_000)  # Some 10 ms of work, which is queued: by its end later batches have been copied.
-        found.append(batch["image"].sum())
+    for batch in adapter.TorchLoader(dataset(), device):
+        if device == "cuda":
+            torch.cuda._sleep(20_000_000)  # Some 10 ms of work, which is queued: until then later batches are copied.
+        found.append(batch["image"].clone())
 
-    assert [int(total) for total in found] == sums(dataset())
+    assert [int(image.sum()) for image in found] == sums(dataset())
 
 
+@with_streams
 @pytest.mark.parametrize("pin_memory", [None, True, False])
-def test_a_batch_is_whole_however_it_is_copied(adapter, cuda, pin_memory):
-    loader = adapter.TorchLoader(dataset(), "cuda", pin_memory=pin_memory)
+def test_a_batch_is_whole_however_it_is_copied(adapter, device, pin_memory):
+    loader = adapter.TorchLoader(dataset(), device, pin_memory=pin_memory)
 
     assert [int(batch["image"].sum()) for batch in loader] == sums(dataset())
 
 
-def test_pinned_memory_is_pinned(adapter, cuda):
+@pytest.mark.parametrize("device", ["late"], indirect=True)
+def test_the_next_batch_is_on_its_way_while_the_consumer_has_this_one(adapter, torch, device):
+    iterator = iter(adapter.TorchLoader(dataset(), device))
+    int(next(iterator)["image"].sum())  # Waits for all of this batch.
+
+    assert torch.late.waiting() == 2  # The two columns of the next.
+
+
+@with_streams
+def test_another_device_than_the_first(adapter, torch, device):
+    if getattr(torch, device).device_count() < 2:
+        pytest.skip("there is one device alone")
+    found = [batch["image"] for batch in adapter.TorchLoader(dataset(), f"{device}:1")]
+
+    assert {image.device.index for image in found} == {1}
+    assert [int(image.sum()) for image in found] == sums(dataset())
+
+
+@with_streams
+def test_pinned_memory_is_pinned(adapter, device):
     assert all(batch["image"].is_pinned() for batch in adapter.TorchLoader(dataset(), pin_memory=True))
 
 
-def test_copying_ahead_takes_no_more_memory_than_a_few_batches(adapter, cuda):
-    cuda.reset_peak_memory_stats()
-    before = cuda.memory_allocated()
-    for batch in adapter.TorchLoader(dataset(), "cuda"):
-        batch_bytes = batch["image"].nbytes + batch["label"].nbytes
-    cuda.synchronize()
+@with_streams
+def test_torchs_own_loader_pins_what_it_is_given(adapter, torch, device):
+    loader = torch.utils.data.DataLoader(adapter.TorchDataset(dataset()), batch_size=None, pin_memory=True)
 
-    assert cuda.max_memory_allocated() - before <= 4 * batch_bytes
+    assert all(batch["image"].is_pinned() for batch in loader)
+
+
+@with_streams
+def test_copying_ahead_takes_no_more_memory_than_a_few_batches(adapter, torch, device):
+    reserved = getattr(torch, device).memory_reserved
+    before = reserved()
+    for batch in adapter.TorchLoader(dataset(), device):
+        int(batch["image"].sum())
+        batch_bytes = batch["image"].nbytes + batch["label"].nbytes
+
+    assert reserved() - before <= 4 * batch_bytes

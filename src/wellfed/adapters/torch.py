@@ -77,6 +77,12 @@ def _can_pin() -> bool:
     return True
 
 
+def _module_with_streams(device: torch.device) -> Any:
+    """The module in torch of a device that copies beside its other work (`torch.cuda`); None: it has no streams."""
+    module = getattr(torch, device.type, None)
+    return module if device.type != "cpu" and hasattr(module, "Stream") else None
+
+
 def _same(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
@@ -101,13 +107,13 @@ class TorchLoader(Loader[Any]):
     """A data set's elements as tensors, an epoch for each `iter`: what a training loop takes in place of a DataLoader.
 
     Reading, decoding and batching happen in the feed's threads, which do not hold the interpreter for it; no worker
-    processes are needed. On a CUDA device the next batch is copied from pinned memory on a stream of its own while
-    the model works on the current one.
+    processes are needed. To a device that has streams (CUDA, ROCm, XPU and others) the next batch is copied from
+    pinned memory, on a stream of its own, while the model works on the current one.
 
     Args:
       dataset: What to deliver; batched, as a rule.
       device: Where tensors go, such as "cuda" or "cuda:1". None: they stay in the arrays' own memory.
-      pin_memory: Copy tensors to page-locked memory first. None: where the device is a CUDA one. True without an
+      pin_memory: Copy tensors to page-locked memory first. None: where the device has streams. True without an
         accelerator is a warning, as in torch's DataLoader.
 
     Raises:
@@ -130,10 +136,10 @@ class TorchLoader(Loader[Any]):
         if isinstance(device, bool) or not isinstance(device, (str, int, torch.device, NoneType)):
             raise PlanError("TorchLoader", f"device must be one of torch's or its name, got {device!r}")
         self._device = None if device is None else torch.device(device)
-        self._cuda = self._device is not None and self._device.type == "cuda"
-        self._pin = self._cuda if pin_memory is None else bool(pin_memory) and _can_pin()
-        self._stream = torch.cuda.Stream(self._device) if self._cuda else None
-        super().__init__(dataset, ahead=1 if self._cuda else 0)
+        self._streams = None if self._device is None else _module_with_streams(self._device)
+        self._stream = self._streams.Stream(self._device) if self._streams else None
+        self._pin = self._stream is not None if pin_memory is None else bool(pin_memory) and _can_pin()
+        super().__init__(dataset, ahead=1 if self._stream else 0)
 
     @property
     def sampler(self) -> TorchLoader:
@@ -142,9 +148,11 @@ class TorchLoader(Loader[Any]):
 
     def _start(self, element: Tree) -> Any:
         parts: list[torch.Tensor] = []  # Those that nested and sparse tensors are made of, too.
-        with torch.cuda.stream(self._stream):  # None: does nothing.
+        if self._streams is None or self._stream is None:
+            return to_torch(element, partial(self._move, parts)), parts, None
+        with self._streams.stream(self._stream):
             moved = to_torch(element, partial(self._move, parts))
-            return moved, parts, self._stream.record_event() if self._stream else None
+            return moved, parts, self._stream.record_event()
 
     def _move(self, parts: list[torch.Tensor], tensor: torch.Tensor) -> torch.Tensor:
         if self._pin:
@@ -155,8 +163,8 @@ class TorchLoader(Loader[Any]):
 
     def _finish(self, element: Any) -> Any:
         moved, parts, copied = element
-        if copied is not None:
-            consumer = torch.cuda.current_stream(self._device)
+        if self._streams is not None:
+            consumer = self._streams.current_stream(self._device)
             consumer.wait_event(copied)
             for part in parts:
                 part.record_stream(consumer)  # Its memory is the copying stream's: not to be reused too early.
