@@ -10,6 +10,7 @@ import wellfed as wf
 from wellfed.errors import DatasetError, ImageError, MalformedExampleError
 from wellfed.feed import plan
 from wellfed.feed.rewrite import rewrite
+from wellfed.feed.specs import TensorSpec, spec_of_element
 
 
 def png(value, size=(6, 8)):
@@ -186,3 +187,102 @@ def test_features_cannot_be_inferred_from_records_that_are_no_examples(tmp_path)
 
     with pytest.raises(MalformedExampleError, match="byte 0 cannot be read"):
         wf.TFRecordDataset(tmp_path / "a.tfrecord", "infer")
+
+
+# --- The form of the elements ---------------------------------------------------------------------------------------
+
+
+def rows_of_all_types(rows):
+    return [
+        {
+            "length": np.arange(n % 3),
+            "list": [n] * (n % 3),
+            "nested": [[n]] * (n % 3),
+            "fixed": np.full((2, 3), n, np.float32),
+            "wide": np.full((1, n % 2 + 1), n, np.float64),
+            "number": n,
+            "half": n / 2,
+            "flag": n % 2 == 0,
+            "text": str(n),
+            "picture": png(n, (n + 1, 3)),
+            "pixels": np.full((4, 5, 3), n, np.uint8),
+        }
+        for n in range(rows)
+    ]
+
+
+@pytest.fixture
+def of_all_types(tmp_path):
+    wf.pack(rows_of_all_types(6), tmp_path / "all", name="all", shuffle=False)
+    return wf.open(tmp_path / "all")
+
+
+def fits(leaf, spec):
+    """Whether a leaf has the form that was told."""
+    found = spec_of_element(leaf)
+    alike = len(found.shape) == len(spec.shape) and found.dtype == spec.dtype
+    return alike and all(due in (None, side) for side, due in zip(found.shape, spec.shape, strict=True))
+
+
+def test_the_form_that_the_schema_tells_is_that_of_every_element(of_all_types):
+    told = of_all_types.element_spec
+
+    assert [name for element in of_all_types for name in told if not fits(element[name], told[name])] == []
+
+
+def test_what_differs_between_rows_is_told_to_differ(of_all_types):
+    shapes = {name: spec.shape for name, spec in of_all_types.element_spec.items() if None in spec.shape}
+
+    assert shapes == {
+        "length": (None,),
+        "list": (None,),
+        "nested": (None, None),
+        "wide": (1, None),
+        "picture": (None, None, 3),
+    }
+
+
+def test_elements_of_no_packed_file_at_all_have_a_form_too(tmp_path, of_all_types):
+    for file in (tmp_path / "all").glob("*.tfrecord*"):
+        file.unlink()
+
+    assert of_all_types.element_spec["number"] == TensorSpec((), np.dtype(np.int64))
+
+
+LISTS = ["length", "list", "nested"]
+
+
+@pytest.mark.parametrize(
+    "verbs", [lambda d: d.filter(lambda e: True).batch(2), lambda d: d.window(2)], ids=["filter", "window"]
+)
+def test_rows_of_any_length_are_ragged_however_they_come_together(of_all_types, verbs):
+    batches = list(verbs(of_all_types.select_columns(*LISTS)))
+
+    assert {type(batch[name]) for batch in batches for name in LISTS} == {wf.Ragged}
+    assert [batch["list"].to_list() for batch in batches] == [[[], [1]], [[2, 2], []], [[4], [5, 5]]]
+
+
+CHAINS = {
+    "one size": ([wf.image.Resize("picture", (4, 6))], (4, 6, 3), np.uint8),
+    "a shorter side": ([wf.image.Resize("picture", 4)], (None, None, 3), np.uint8),
+    "crop of what is resized": ([wf.image.Resize("picture", 4), wf.image.CenterCrop("picture", 2)], (2, 2, 3), np.uint8),
+    "channels first": ([wf.image.Normalize("picture", layout="chw")], (3, None, None), np.float32),
+    "several passes": ([wf.image.RandomFlip("picture"), wf.image.Resize("picture", (4, 6))], (4, 6, 3), np.uint8),
+}
+
+
+@pytest.mark.parametrize(("steps", "shape", "dtype"), CHAINS.values(), ids=CHAINS)
+def test_transforms_of_pictures_tell_the_form_of_what_they_make(of_all_types, steps, shape, dtype):
+    for step in steps:
+        of_all_types = of_all_types.map(step)
+    told = of_all_types.element_spec["picture"]
+
+    assert told == TensorSpec(shape, np.dtype(dtype))
+    assert [n for n, element in enumerate(of_all_types) if not fits(element["picture"], told)] == []
+
+
+def test_transforms_of_values_tell_the_form_of_what_they_make(of_all_types):
+    dataset = of_all_types.map(wf.image.OneHot("number", 6)).map(wf.image.Cast("fixed", np.int8))
+
+    assert dataset.element_spec["number"] == TensorSpec((6,), np.dtype(np.float32))
+    assert dataset.element_spec["fixed"] == TensorSpec((2, 3), np.dtype(np.int8))

@@ -227,9 +227,20 @@ def _of_map(node: plan.Map) -> Tree | None:
         rows = spec_of(node.source.source)
         size = node.source.size if node.source.drop_remainder else None
         return None if rows is None else map_tree(lambda leaf: batched(leaf, size), rows)
-    known = getattr(node.function, "element_spec", None)
     below = spec_of(node.source)
-    return known(below) if known is not None and below is not None else None
+    if below is None:
+        return None
+    if hasattr(node.function, "row_form"):
+        return _with_column(node.function, below)
+    known = getattr(node.function, "element_spec", None)
+    return None if known is None else known(below)
+
+
+def _with_column(transform: Any, spec: Tree) -> Tree | None:
+    """The form after a transform of one column that tells what it makes of it."""
+    leaf = spec.get(transform.column) if isinstance(spec, Mapping) else None
+    form = transform.row_form((leaf.shape, leaf.dtype)) if type(leaf) is TensorSpec else None
+    return None if form is None else {**spec, transform.column: TensorSpec(*form)}
 
 
 def batched(leaf: TensorSpec, rows: int | None) -> TensorSpec:

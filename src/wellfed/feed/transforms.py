@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wellfed.datasets import Image, Schema
 from wellfed.errors import PlanError
+from wellfed.feed.specs import TensorSpec, spec_of_rows
+from wellfed.feed.tree import map_tree
 from wellfed.image import Decode
 
 if TYPE_CHECKING:
@@ -47,6 +51,10 @@ class ParseSchema:
         del seeds
         return self.schema.parse_stored(records)
 
+    def element_spec(self, spec: Any) -> Any:
+        """The form of a row, as no rows at all show it."""
+        return map_tree(spec_of_rows, self.schema.parse_stored([])) if spec == TensorSpec((), bytes) else None
+
 
 @dataclass(frozen=True, slots=True)
 class DecodeSchema:
@@ -60,6 +68,17 @@ class DecodeSchema:
         encoded = {decode.column for decode in picture_decoders(self.schema)}
         decoded = self.schema.decode(columns, [name for name in self.schema if name not in encoded])
         return {name: columns[name] if name in encoded else decoded[name] for name in self.schema}
+
+    def element_spec(self, spec: Any) -> Any:
+        """The form of a row, as no rows at all show it; of arrays of any size, as the schema says."""
+        del spec
+        none = self.apply(self.schema.parse_stored([]), np.empty(0, np.uint64))
+        return {name: _spec_of_feature(self.schema[name], column) for name, column in none.items()}
+
+
+def _spec_of_feature(kind: Any, column: Any) -> TensorSpec:
+    several = isinstance(column, np.ndarray) and column.dtype.hasobject
+    return TensorSpec(kind.shape, kind.dtype) if several else spec_of_rows(column)
 
 
 def picture_decoders(schema: Schema) -> list[Decode]:

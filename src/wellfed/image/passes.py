@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from wellfed.image.geometry import Size
+
+    RowForm: TypeAlias = tuple[tuple[int | None, ...], Any]
 
 
 class Stage(IntEnum):
@@ -109,21 +111,25 @@ class PicturePass:
         """Whether no pixel is touched after decoding."""
         return self.stage <= Stage.DECODE
 
-    def row_spec(self, given: tuple[tuple[int, ...], Any] | None) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-        """Shape and dtype of a row of the result, given those of a row of the column; None where rows may differ."""
+    def row_form(self, given: RowForm | None) -> RowForm | None:
+        """Shape and dtype of a row of the result, given those of a row of the column.
+
+        Returns:
+          A shape with None for sides that may differ; None where their number may differ too, or nothing is known.
+        """
         if given is None:
             return None
         shape, dtype = given
-        source = np.dtype(dtype).name
         if dtype is bytes:
             options = self.decode or DecodeOptions()
-            channels = 1 if options.mode == "index" else options.channels
-            if options.frames == "all" or (self.shape is None and channels == 0):
+            if options.frames == "all":
                 return None
-            shape, source = self.shape or (-1, -1, channels), options.dtype
-        flat = len(shape) == 2
-        size = self.fixed_size(*(None if side < 0 else side for side in shape[:2]))
-        if size is None:
+            channels = 1 if options.mode == "index" else options.channels or None
+            shape, dtype = self.shape or (None, None, channels), options.dtype
+        if len(shape) not in (2, 3):
             return None
-        last = () if flat else shape[2:]
-        return (*last, *size) if self.planar else (*size, *last), pixels.array_dtype(self.out_type(source))
+        size = self.fixed_size(*shape[:2]) or (None, None)
+        last = shape[2:]
+        return (*last, *size) if self.planar else (*size, *last), pixels.array_dtype(
+            self.out_type(np.dtype(dtype).name)
+        )

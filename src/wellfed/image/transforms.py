@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from wellfed.image.passes import RowForm
     from wellfed.image.run import SeedsOf
     from wellfed.image.seeds import Seeds
 
@@ -64,7 +65,11 @@ class _Picture:
         Args:
           columns: For each column known beforehand the shape and dtype of a row; dtype `bytes` for encoded pictures.
         """
-        return _static_output(plan_passes((self,)), columns.get(self.column))
+        return _all_known(self.row_form(columns.get(self.column)))
+
+    def row_form(self, given: RowForm | None) -> RowForm | None:
+        """Shape and dtype of a row of the result, from those of the column; None for sides that may differ."""
+        return _row_form(plan_passes((self,)), given)
 
     def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """`work` with this transform, as step `step` of a chain, behind it; None where its order has no place left."""
@@ -275,7 +280,11 @@ class Fused:
 
     def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
         """Shape and dtype of a row of the result, where they are the same for all rows; see `Resize.static_output`."""
-        return _static_output(plan_passes(self.steps), columns.get(self.column))
+        return _all_known(self.row_form(columns.get(self.column)))
+
+    def row_form(self, given: RowForm | None) -> RowForm | None:
+        """Shape and dtype of a row of the result, from those of the column; see `Resize.row_form`."""
+        return _row_form(plan_passes(self.steps), given)
 
 
 def fuse(transforms: Sequence[PictureTransform]) -> PictureTransform | Fused:
@@ -321,10 +330,17 @@ def _apply(
     return {**columns, column: run_pass(passes[-1], value, column, seeds_of, out)}
 
 
-def _static_output(passes: Sequence[PicturePass], given: RowSpec | None) -> RowSpec | None:
+def _row_form(passes: Sequence[PicturePass], given: RowForm | None) -> RowForm | None:
     for work in passes:
-        given = work.row_spec(given)
+        given = work.row_form(given)
     return given
+
+
+def _all_known(form: RowForm | None) -> RowSpec | None:
+    if form is None or None in form[0]:
+        return None
+    shape, dtype = form
+    return tuple(side for side in shape if side is not None), dtype
 
 
 def _pair(size: tuple[int, int] | int) -> tuple[int, int]:

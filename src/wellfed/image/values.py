@@ -55,7 +55,10 @@ class Cast:
 
     def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
         """Shape and dtype of a row of the result; None where those of the column are not known."""
-        given = columns.get(self.column)
+        return self.row_form(columns.get(self.column))
+
+    def row_form(self, given: RowSpec | None) -> RowSpec | None:
+        """Shape and dtype of a row of the result, from those of the column; None where they are not known."""
         return None if given is None or given[1] is bytes else (given[0], np.dtype(self.dtype))
 
 
@@ -102,5 +105,8 @@ class OneHot:
 
     def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
         """Shape and dtype of a row of the result; None where the shape of the column is not known."""
-        given = columns.get(self.column)
+        return self.row_form(columns.get(self.column))
+
+    def row_form(self, given: RowSpec | None) -> RowSpec | None:
+        """Shape and dtype of a row of the result, from those of the column; None where they are not known."""
         return None if given is None or given[1] is bytes else ((*given[0], self.classes), np.dtype(self.dtype))
