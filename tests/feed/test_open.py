@@ -265,7 +265,11 @@ def test_rows_of_any_length_are_ragged_however_they_come_together(of_all_types, 
 CHAINS = {
     "one size": ([wf.image.Resize("picture", (4, 6))], (4, 6, 3), np.uint8),
     "a shorter side": ([wf.image.Resize("picture", 4)], (None, None, 3), np.uint8),
-    "crop of what is resized": ([wf.image.Resize("picture", 4), wf.image.CenterCrop("picture", 2)], (2, 2, 3), np.uint8),
+    "crop of a resized one": (
+        [wf.image.Resize("picture", 4), wf.image.CenterCrop("picture", 2)],
+        (2, 2, 3),
+        np.uint8,
+    ),
     "channels first": ([wf.image.Normalize("picture", layout="chw")], (3, None, None), np.float32),
     "several passes": ([wf.image.RandomFlip("picture"), wf.image.Resize("picture", (4, 6))], (4, 6, 3), np.uint8),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +16,7 @@ from wellfed.cli.values import byte_size, counts, picture_size, picture_size_or_
 from wellfed.datasets import Image
 from wellfed.errors import WellfedError
 from wellfed.packing import PackOptions, PictureOptions, dask_executor, pack_with, plan_pack, ray_executor, remake_shard
+from wellfed.packing.options import own_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,16 +178,10 @@ def _options(out: str, values: dict[str, Any]) -> PackOptions:
     compression = values.pop("compression").upper()
     try:
         return PackOptions(
-            name=values.pop("name") or _own_name(out),
+            name=values.pop("name") or own_name(out),
             compression="" if compression == "NONE" else compression,
             pictures=PictureOptions(**pictures),
             **values,
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-
-
-def _own_name(out: str) -> str:
-    """Returns the name of the folder, as far as it can be part of a file's name."""
-    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in Path(out.rstrip("/")).name)
-    return letters.strip("_") or "data"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 
 from wellfed.packing.job import Job
-from wellfed.packing.options import OnError, PackFields, PackOptions
+from wellfed.packing.options import OnError, PackFields, PackOptions, flag, one_of, own_name, whole
 from wellfed.packing.packer import Packer, check_target
 from wellfed.packing.run import GivenPool, LocalPool, default_workers
 from wellfed.packing.stream import StreamPacker, is_stream
@@ -54,13 +54,14 @@ def pack(
       workers: How many on this machine; None for as many as there are cores.
       executor: Any `concurrent.futures.Executor` to run on instead. It is not shut down.
       progress: Called about ten times a second, in this thread.
-      **options: The fields of `PackOptions`: name, split, stratify, shards, shard_size, seed, shuffle, compression,
-        version, layout, name_pattern, pictures.
+      **options: The fields of `PackOptions`: name (if not given, that of `out`), split, stratify, shards, shard_size,
+        seed, shuffle, compression, version, layout, name_pattern, pictures.
 
     Returns:
       Counts, bytes, and what was left out.
 
     Raises:
+      TypeError: There is no such option, or the source is none.
       ValueError: An option is none of its choices.
       SourceError: The raw data is not what it was given for; or an item cannot be read.
       ImageError: A picture is damaged.
@@ -73,13 +74,19 @@ def pack(
     return pack_with(
         source,
         out,
-        PackOptions(**options),
+        _checked_options(out, options),
         on_error=on_error,
         overwrite=overwrite,
         workers=workers,
         executor=executor,
         progress=progress,
     )
+
+
+def _checked_options(out: str | os.PathLike[str], options: Mapping[str, Any]) -> PackOptions:
+    if unknown := sorted(options.keys() - PackFields.__annotations__.keys()):
+        raise TypeError(f"pack has no option {unknown[0]!r}; its options are {', '.join(PackFields.__annotations__)}")
+    return PackOptions(**{"name": own_name(out), **options})
 
 
 def pack_with(
@@ -94,9 +101,13 @@ def pack_with(
     progress: Callable[[Progress], None] | None = None,
 ) -> PackReport:
     """`pack` with its options in one object; see there."""
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers must be at least 1, got {workers}")
+    one_of("on_error", on_error, get_args(OnError))
+    flag("overwrite", overwrite)
+    if workers is not None:
+        workers = whole("workers", workers, 1)
     folder = os.fspath(out)
+    if not folder:
+        raise ValueError("out is empty: a folder or a URL is due")
     check_target(folder, options, overwrite=overwrite)
     given, count = as_source(source), workers or default_workers()
     streamed = is_stream(given, options)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Required, TypedDict, get_args
+from numbers import Real
+from pathlib import Path
+from typing import Any, Literal, TypedDict, get_args
 
 Layout = Literal["tfds", "plain"]
 Compression = Literal["", "GZIP", "ZLIB", "GZIP_SEEKABLE"]
@@ -22,15 +26,65 @@ _WORD = re.compile(r"[A-Za-z0-9]\w*", re.ASCII)
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
-def _one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Proves that an option is one of its choices.
+
+    Raises:
+      ValueError: It is none of them.
+    """
     if value not in choices:
         shown = ", ".join(repr(choice) for choice in choices if choice is not None)
         raise ValueError(f"{name} must be one of {shown}, got {value!r}")
 
 
-def _word(name: str, value: str) -> None:
-    if not _WORD.fullmatch(value):
+def _word(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not _WORD.fullmatch(value):
         raise ValueError(f'{name} becomes part of file names: expected letters, digits and "_", got {value!r}')
+
+
+def whole(name: str, value: Any, least: int | None = None, unit: str = "") -> int:
+    """Returns the whole number that an option is.
+
+    Raises:
+      ValueError: It is none, or less than `least`.
+    """
+    try:  # True is an int to Python.
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    if least is not None and number < least:
+        raise ValueError(f"{name} must be at least {least}{unit and ' '}{unit}, got {number}")
+    return number
+
+
+def flag(name: str, value: Any) -> None:
+    """Proves that an option is True or False.
+
+    Raises:
+      ValueError: It is neither.
+    """
+    if value is not True and value is not False:
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
+def own_name(out: str | os.PathLike[str]) -> str:
+    """Returns the name of a folder or URL, as far as it can be a data set's name."""
+    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in Path(os.fspath(out).rstrip("/")).name)
+    return letters.strip("_") or "data"
+
+
+def _size(name: str, value: Any, due: str) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, (tuple, list)):
+        if name == "crop":
+            raise ValueError(f"{name} must be {due}, got {value!r}")
+        return whole(name, value, 1, "pixel")
+    if len(value) != 2:
+        raise ValueError(f"{name} must be {due}, got {value!r}")
+    return tuple(whole(name, side, 1, "pixel") for side in value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +114,19 @@ class PictureOptions:
     check: bool = False
 
     def __post_init__(self) -> None:
-        _one_of("encoding", self.encoding, get_args(Encoding))
-        _one_of("channels", self.channels, (None, *get_args(Channels)))
-        _one_of("exif", self.exif, ("keep", "apply"))
+        one_of("encoding", self.encoding, get_args(Encoding))
+        one_of("channels", self.channels, (None, *get_args(Channels)))
+        one_of("exif", self.exif, ("keep", "apply"))
         for field_name in self.fields:
-            _one_of("fields", field_name, FIELDS)
+            one_of("fields", field_name, FIELDS)
+        flag("check", self.check)
+        whole("quality", self.quality)
         if self.channels == "bgr" and self.encoding != "raw":
             raise ValueError('channels="bgr" needs encoding="raw": JPEG and PNG hold RGB')
         if not 1 <= self.quality <= 100:
             raise ValueError(f"quality must be from 1 to 100, got {self.quality}")
-        sizes = self.resize if isinstance(self.resize, tuple) else (self.resize,)
-        if any(size is not None and size < 1 for size in (*sizes, *(self.crop or ()))):
-            raise ValueError(f"sizes must be at least 1 pixel, got resize={self.resize}, crop={self.crop}")
+        object.__setattr__(self, "resize", _size("resize", self.resize, "(height, width) or one number"))
+        object.__setattr__(self, "crop", _size("crop", self.crop, "(height, width)"))
 
     @property
     def reads_pictures(self) -> bool:
@@ -87,7 +142,7 @@ class PictureOptions:
 class PackFields(TypedDict, total=False):
     """The fields of `PackOptions`, as keyword arguments."""
 
-    name: Required[str]
+    name: str
     split: Mapping[str, float] | str | None
     stratify: bool
     shards: int | Mapping[str, int] | None
@@ -136,16 +191,23 @@ class PackOptions:
     pictures: PictureOptions = field(default_factory=PictureOptions)
 
     def __post_init__(self) -> None:
-        _one_of("layout", self.layout, get_args(Layout))
-        _one_of("compression", self.compression, get_args(Compression))
+        one_of("layout", self.layout, get_args(Layout))
+        one_of("compression", self.compression, get_args(Compression))
         _word("name", self.name)
         self._check_split()
-        counts = self.shards.values() if isinstance(self.shards, Mapping) else (self.shards,)
-        if any(count is not None and count < 1 for count in counts):
-            raise ValueError(f"shards must be at least 1, got {self.shards}")
-        if self.shard_size < 1:
-            raise ValueError(f"shard_size must be at least 1 byte, got {self.shard_size}")
-        if self.version is not None and not _VERSION.fullmatch(self.version):
+        for count in self.shards.values() if isinstance(self.shards, Mapping) else (self.shards,):
+            if count is not None:
+                whole("shards", count, 1)
+        size: Any = self.shard_size  # 256e6 is how people write it.
+        size = int(size) if isinstance(size, float) and size.is_integer() else size
+        object.__setattr__(self, "shard_size", whole("shard_size", size, 1, "byte"))
+        whole("seed", self.seed)
+        flag("stratify", self.stratify)
+        flag("shuffle", self.shuffle)
+        if not isinstance(self.pictures, PictureOptions):
+            reason = f"pictures must be PictureOptions(...), got {self.pictures!r}"
+            raise ValueError(reason)  # noqa: TRY004 -- as every other option.
+        if self.version is not None and not (isinstance(self.version, str) and _VERSION.fullmatch(self.version)):
             raise ValueError(f'version must be three numbers such as "1.1.0", got {self.version!r}')
         if self.name_pattern is not None and self.layout != "plain":
             raise ValueError('name_pattern needs layout="plain"; layout="tfds" has its own names')
@@ -154,10 +216,13 @@ class PackOptions:
         if isinstance(self.split, str):
             _word("split", self.split)
         elif self.split is not None:
+            if not isinstance(self.split, Mapping):
+                due = 'a name, or shares such as {"train": 0.9, "test": 0.1}'
+                raise ValueError(f"split must be {due}, got {self.split!r}")  # noqa: TRY004 -- as every other option.
             for name, share in self.split.items():
                 _word("split", name)
-                if not share > 0:
-                    raise ValueError(f"the share of split {name!r} must be above 0, got {share}")
+                if not isinstance(share, Real) or not share > 0:
+                    raise ValueError(f"the share of split {name!r} must be above 0, got {share!r}")
             total = sum(self.split.values())
             if abs(total - 1) > 1e-6:
                 raise ValueError(f"the shares of the splits must add up to 1, got {total:g} from {dict(self.split)}")
