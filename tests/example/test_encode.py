@@ -153,6 +153,12 @@ def test_rows_are_no_columns():
         encode_examples([{"x": 1}])
 
 
+@pytest.mark.parametrize("features", [5, None, [("x", 1)]])
+def test_features_that_are_no_mapping_are_refused(features):
+    with pytest.raises(TypeError, match=r'features must be a mapping such as {"x": 1}, got (int|NoneType|list)'):
+        encode_example(features)
+
+
 def test_a_name_that_is_no_text_is_refused():
     with pytest.raises(EncodeError, match=r"a name \(str\) is due, got 3"):
         encode_example({3: 1})

@@ -83,6 +83,25 @@ def test_a_pattern_that_matches_nothing_is_an_error(folder):
         expand_patterns([])
 
 
+@pytest.mark.parametrize("name", ["", ["a", ""]], ids=["alone", "among others"])
+def test_an_empty_name_is_an_error(name):
+    with pytest.raises(FileNotFoundError, match="a name is empty: a file or a pattern is due"):
+        expand_patterns(name)
+
+
+def test_a_folder_is_an_error_that_says_how_its_files_are_named(folder):
+    root = folder("data/a.tfrecord")
+
+    with pytest.raises(IsADirectoryError, match=r"data/ is a folder: .*, such as .*data/\*.tfrecord; "):
+        expand_patterns(f"{root / 'data'}/")
+
+
+@pytest.mark.parametrize("name", [None, 5, b"a", ["a", 5]], ids=repr)
+def test_a_name_that_is_no_path_is_an_error(name):
+    with pytest.raises(TypeError, match=r"a path must be a str or a pathlib.Path, got (None|5|b'a')"):
+        expand_patterns(name)
+
+
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(folder):
     root = folder("a[1]", "a1", "b@3")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
 from wellfed import _native
@@ -11,7 +12,7 @@ from wellfed.example.text import to_text
 from wellfed.lossless import BYTES, FLOAT, INT64, Parts, value_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 M = TypeVar("M", bound="Message")
 L = TypeVar("L", bound="_List")
@@ -46,9 +47,14 @@ def encode_features(features: Mapping[str, Any]) -> bytes:
 
     Raises:
       EncodeError: As `encode_example`.
+      TypeError: They are no mapping.
     """
+    if type(features) is not dict:
+        if not isinstance(features, Mapping):
+            raise TypeError(f'features must be a mapping such as {{"x": 1}}, got {type(features).__name__}')
+        features = dict(features)
     try:
-        return _native.encode_example(features if type(features) is dict else dict(features), feature_parts)
+        return _native.encode_example(features, feature_parts)
     except EncodeError:
         raise
     except ValueError as error:

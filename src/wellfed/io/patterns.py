@@ -18,19 +18,20 @@ import fnmatch
 import glob
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from wellfed.errors import DatasetError
 from wellfed.io.attempts import Attempts
-from wellfed.io.files import is_url, local_path
+from wellfed.io.files import is_url, local_path, path_text
 from wellfed.io.remote import Counts, RemoteOptions
 from wellfed.io.systems import open_system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from wellfed.io.files import PathLike
 
@@ -78,12 +79,15 @@ def expand_patterns(files: PathLike | Iterable[PathLike]) -> list[str]:
 
     Raises:
       FileNotFoundError: A pattern matches nothing, or no name was given.
+      IsADirectoryError: A name is that of a folder here.
+      TypeError: A name is no path.
       DatasetError: A pattern that asks for shards "of N" finds fewer than N; each missing one is named.
     """
-    names = [files] if isinstance(files, (str, os.PathLike)) else list(files)
-    if not names:
-        raise FileNotFoundError("no file was named")
-    return [path for name in names for path in _expand_one(os.fspath(name))]
+    one = isinstance(files, (str, bytes, os.PathLike)) or not isinstance(files, Iterable)
+    names = [path_text(name) for name in cast("Iterable[PathLike]", [files] if one else files)]
+    if not names or "" in names:
+        raise FileNotFoundError("no file was named" if not names else "a name is empty: a file or a pattern is due")
+    return [path for name in names for path in _expand_one(name)]
 
 
 def number_key(path: str) -> tuple[tuple[int, int, str], ...]:
@@ -94,6 +98,11 @@ def number_key(path: str) -> tuple[tuple[int, int, str], ...]:
 
 def _expand_one(name: str) -> list[str]:
     if not is_url(name) and os.path.lexists(local_path(name)):
+        if Path(local_path(name)).is_dir():
+            files = f"{name.rstrip('/')}/*.tfrecord"
+            raise IsADirectoryError(
+                f"{name} is a folder: name the files in it, such as {files}; wf.open takes a data set"
+            )
         return [name]
     spec = _SPEC.match(name)
     if spec:
