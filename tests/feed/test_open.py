@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import wellfed as wf
-from wellfed.errors import DatasetError, ImageError, MalformedExampleError
+from wellfed.errors import DatasetError, ExampleError, ImageError, MalformedExampleError
 from wellfed.feed import plan
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.specs import TensorSpec, spec_of_element
@@ -290,3 +290,47 @@ def test_transforms_of_values_tell_the_form_of_what_they_make(of_all_types):
 
     assert dataset.element_spec["number"] == TensorSpec((6,), np.dtype(np.float32))
     assert dataset.element_spec["fixed"] == TensorSpec((2, 3), np.dtype(np.int8))
+
+
+def pixels(dataset):
+    return [element["picture"].tolist() for element in dataset.map(wf.image.Resize("picture", (4, 6)))]
+
+
+@pytest.mark.parametrize(
+    "verbs", [lambda d: d.cache(), lambda d: d.filter(lambda e: True).cache()], ids=["all", "some"]
+)
+def test_pictures_of_any_size_are_resized_after_a_cache_as_before_it(of_all_types, verbs):
+    assert pixels(verbs(of_all_types)) == pixels(of_all_types)
+
+
+VALUES = {
+    "numbers of any length": (wf.image.Cast("list", np.int8), (None,)),
+    "lists of lists": (wf.image.Cast("nested", np.float32), (None, None)),
+    "arrays of any size": (wf.image.Cast("wide", np.int8), (1, None)),
+    "classes of any length": (wf.image.OneHot("list", 6), (None, 6)),
+}
+
+
+@pytest.mark.parametrize(("transform", "shape"), VALUES.values(), ids=VALUES)
+def test_values_of_any_length_are_changed_as_those_of_one(of_all_types, transform, shape):
+    dataset = of_all_types.map(transform)
+    told = dataset.element_spec[transform.column]
+
+    assert (told.shape, told.dtype) == (shape, transform.dtype)
+    assert [n for n, element in enumerate(dataset) if not fits(element[transform.column], told)] == []
+
+
+def test_steps_are_padded_after_they_are_cast(tmp_path):
+    with wf.TFRecordWriter(tmp_path / "a") as writer:
+        for n in range(3):
+            writer.write(wf.encode_example({"x": [n] * n}))
+    feature = wf.FixedLenSequenceFeature([], np.int64, allow_missing=True, default_value=7)
+    (batch,) = wf.TFRecordDataset(tmp_path / "a", {"x": feature}).map(wf.image.Cast("x", np.int8)).batch(3)
+
+    assert batch["x"].dtype == np.int8
+    assert batch["x"].tolist() == [[7, 7], [1, 7], [2, 2]]
+
+
+def test_text_cannot_be_cast(of_all_types):
+    with pytest.raises(ExampleError, match='feature "text": Cast needs numbers, found Bytes'):
+        list(of_all_types.map(wf.image.Cast("text", np.int8)))

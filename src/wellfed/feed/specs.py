@@ -28,6 +28,7 @@ from wellfed.example import (
 from wellfed.feed import plan
 from wellfed.feed.ragged import Steps, ragged_of
 from wellfed.feed.tree import Tree, map_tree, stack
+from wellfed.image import Cast, OneHot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -239,8 +240,11 @@ def _of_map(node: plan.Map) -> Tree | None:
 def _with_column(transform: Any, spec: Tree) -> Tree | None:
     """The form after a transform of one column that tells what it makes of it."""
     leaf = spec.get(transform.column) if isinstance(spec, Mapping) else None
-    form = transform.row_form((leaf.shape, leaf.dtype)) if type(leaf) is TensorSpec else None
-    return None if form is None else {**spec, transform.column: TensorSpec(*form)}
+    of_rows = isinstance(leaf, (RaggedTensorSpec, StepsSpec)) and isinstance(transform, (Cast, OneHot))
+    if not isinstance(leaf, TensorSpec) or not (of_rows or type(leaf) is TensorSpec):
+        return None
+    form = transform.row_form((leaf.shape, leaf.dtype))
+    return None if form is None else {**spec, transform.column: replace(leaf, shape=form[0], dtype=form[1])}
 
 
 def batched(leaf: TensorSpec, rows: int | None) -> TensorSpec:

@@ -214,13 +214,13 @@ def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext)
     return transform.apply(columns, seeds, out=out)
 
 
-def _row_spec(column: Any) -> tuple[tuple[int, ...] | None, Any]:
-    """Shape and dtype of a row, as transforms are told; no shape where rows differ."""
+def _row_spec(column: Any) -> tuple[tuple[int, ...], Any] | None:
+    """Shape and dtype of a row, as transforms are told; None where rows differ."""
     if isinstance(column, Bytes):
         return (), bytes
     if isinstance(column, np.ndarray) and not column.dtype.hasobject:
         return column.shape[1:], column.dtype
-    return None, None
+    return None
 
 
 def _failure(node: plan.Map, unit: Unit, number: int, context: StageContext, error: Exception) -> StageError:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wellfed.columns import Ragged
 from wellfed.errors import ExampleError
 
 if TYPE_CHECKING:
@@ -30,6 +32,13 @@ def column_of(columns: Any, name: str) -> Any:
     return columns[name]
 
 
+def _with_values(column: Ragged, values: Any) -> Ragged:
+    """The same rows of other values, and whatever else the column is."""
+    changed = copy(column)
+    changed.values = values
+    return changed
+
+
 @dataclass(frozen=True, slots=True)
 class Cast:
     """Converts a column to another type, as `astype` and `tf.cast` do: fractions are cut off.
@@ -46,12 +55,28 @@ class Cast:
         np.dtype(self.dtype)
 
     def apply(self, columns: Mapping[str, Any], seeds: Seeds, out: npt.NDArray[Any] | None = None) -> dict[str, Any]:
-        """Does B rows; `out` (B, *shape) is filled where it is given."""
+        """Does B rows, also of any size; `out` (B, *shape) is filled where it is given.
+
+        Raises:
+          ExampleError: The column holds no numbers.
+        """
         del seeds
-        value = np.asarray(column_of(columns, self.column))
-        result = np.empty(value.shape, self.dtype) if out is None else out
-        np.copyto(result, value, casting="unsafe")
-        return {**columns, self.column: result}
+        return {**columns, self.column: self._cast(column_of(columns, self.column), out)}
+
+    def _cast(self, value: Any, out: npt.NDArray[Any] | None = None) -> Any:
+        if isinstance(value, Ragged):
+            return _with_values(value, self._cast(value.values))
+        array = np.asarray(value)
+        if array.dtype.hasobject and all(isinstance(row, np.ndarray) for row in array):
+            rows = np.empty(len(array), object)
+            for number, row in enumerate(array):
+                rows[number] = self._cast(row)
+            return rows
+        if array.dtype.kind in "OSU":
+            raise ExampleError(f"Cast needs numbers, found {type(value).__name__}", self.column)
+        result = np.empty(array.shape, self.dtype) if out is None else out
+        np.copyto(result, array, casting="unsafe")
+        return result
 
     def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
         """Shape and dtype of a row of the result; None where those of the column are not known."""
@@ -67,7 +92,7 @@ class OneHot:
     """Makes class numbers rows of zeros with a one in the class's place.
 
     Attributes:
-      column: Name of a column of integers, any shape.
+      column: Name of a column of integers, any shape, also `Ragged`.
       classes: How many classes there are; a new last dimension.
       dtype: NumPy dtype of the result.
 
@@ -91,7 +116,12 @@ class OneHot:
           ExampleError: A row holds no integer, or one outside of [0, classes).
         """
         del seeds
-        labels = np.asarray(column_of(columns, self.column))
+        return {**columns, self.column: self._one_hot(column_of(columns, self.column), out)}
+
+    def _one_hot(self, value: Any, out: npt.NDArray[Any] | None = None) -> Any:
+        if isinstance(value, Ragged):
+            return _with_values(value, self._one_hot(value.values))
+        labels = np.asarray(value)
         if labels.dtype.kind not in "iu":
             raise ExampleError(f"OneHot needs integers, found {labels.dtype}", self.column)
         outside = np.argwhere((labels < 0) | (labels >= self.classes))
@@ -101,7 +131,7 @@ class OneHot:
         result = np.empty((*labels.shape, self.classes), self.dtype) if out is None else out
         result[...] = 0
         np.put_along_axis(result, labels[..., None], 1, axis=-1)
-        return {**columns, self.column: result}
+        return result
 
     def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
         """Shape and dtype of a row of the result; None where the shape of the column is not known."""
