@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import wellfed as wf
-from wellfed.errors import DatasetError, ExampleError, ImageError, MalformedExampleError
+from wellfed.errors import DatasetError, ExampleError, ImageError, MalformedExampleError, PlanError
 from wellfed.feed import plan
 from wellfed.feed.rewrite import rewrite
 from wellfed.feed.specs import TensorSpec, spec_of_element
@@ -221,7 +221,7 @@ def fits(leaf, spec):
     """Whether a leaf has the form that was told."""
     found = spec_of_element(leaf)
     alike = len(found.shape) == len(spec.shape) and found.dtype == spec.dtype
-    return alike and all(due in (None, side) for side, due in zip(found.shape, spec.shape, strict=True))
+    return alike and all(due in (None, side) or side is None for side, due in zip(found.shape, spec.shape, strict=True))
 
 
 def test_the_form_that_the_schema_tells_is_that_of_every_element(of_all_types):
@@ -334,3 +334,44 @@ def test_steps_are_padded_after_they_are_cast(tmp_path):
 def test_text_cannot_be_cast(of_all_types):
     with pytest.raises(ExampleError, match='feature "text": Cast needs numbers, found Bytes'):
         list(of_all_types.map(wf.image.Cast("text", np.int8)))
+
+
+BATCHES = {
+    "flipped": (lambda d: d.padded_batch(2).map(wf.image.RandomFlip("picture")), (None, None, None, 3)),
+    "resized": (lambda d: d.padded_batch(2).map(wf.image.Resize("picture", (4, 6))), (None, 4, 6, 3)),
+    "resized rows of any size": (lambda d: d.ragged_batch(2).map(wf.image.Resize("picture", (4, 6))), (None, 4, 6, 3)),
+    "full batches": (
+        lambda d: d.padded_batch(2, drop_remainder=True).map(wf.image.Resize("picture", (4, 6))),
+        (2, 4, 6, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize(("verbs", "shape"), BATCHES.values(), ids=BATCHES)
+def test_transforms_of_batches_tell_the_form_of_what_they_make(of_all_types, verbs, shape):
+    dataset = verbs(of_all_types.select_columns("picture"))
+    told = dataset.element_spec["picture"]
+
+    assert told.shape == shape
+    assert [n for n, batch in enumerate(dataset) if not fits(batch["picture"], told)] == []
+
+
+def test_the_row_ids_of_batches_are_arrays(of_all_types):
+    numbers, _ = of_all_types.select_columns("number").batch(2).with_row_ids().element_spec
+
+    assert numbers["row"] == TensorSpec((None,), np.dtype(np.int64))
+
+
+@pytest.mark.parametrize("verbs", [lambda d: d.batch(2), lambda d: d.filter(lambda e: True).batch(2)], ids=["", "some"])
+def test_a_transform_of_batches_without_names_says_what_is_due(of_all_types, verbs):
+    batches = verbs(of_all_types.select_columns("number")).enumerate()
+
+    with pytest.raises(ExampleError, match="a transform needs elements with names, got tuple"):
+        list(batches.map(wf.image.Cast("number", np.int8)))
+    with pytest.raises(PlanError, match="elements must be mappings, got tuple"):
+        list(batches.select_columns("number"))
+
+
+def test_rows_of_a_window_that_differ_are_refused_as_those_of_a_batch(of_all_types):
+    with pytest.raises(PlanError, match="rows of picture differ, so they are no array"):
+        list(of_all_types.select_columns("picture").window(2))

@@ -11,7 +11,8 @@ from wellfed.errors import StageError
 from wellfed.feed import plan
 from wellfed.feed.calls import call, name_of
 from wellfed.feed.mixing import mix, mix_each
-from wellfed.feed.tree import Tree, dense, length_of, row_of, stack
+from wellfed.feed.transforms import row_numbers
+from wellfed.feed.tree import Tree, dense, row_of, stack
 from wellfed.feed.workers import Pools, RemoteFailure, Workers
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def map_here(node: plan.Map, source: Input, context: RunContext, number: int) ->
 
 def _transform(transform: plan.Transform, element: Tree, seed: int, at: int, *, batched: bool) -> Tree:
     if batched:
-        rows = np.arange(length_of(element), dtype=np.uint64)
-        return dense(call("map", transform.apply, element, mix_each(seed, rows), number=at))
+        seeds = mix_each(seed, row_numbers(transform, element))
+        return dense(call("map", transform.apply, element, seeds, number=at))
     return row_of(call("map", transform.apply, stack([element]), np.array([seed], np.uint64), number=at), 0)
 
 

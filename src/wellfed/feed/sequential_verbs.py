@@ -130,6 +130,9 @@ class SequentialVerbs(ABC):
           stride: How many elements apart those of one window are.
           drop_remainder: Leave out windows at the end that are smaller.
 
+        Raises:
+          PlanError: At iteration: rows of a column differ in shape or dtype, as in `batch`.
+
         Differs from tf.data:
           A window is a batch, not a data set: `.window(3, shift=1)` gives what
           `.window(3, shift=1).flat_map(lambda w: w.batch(3))` gives there.

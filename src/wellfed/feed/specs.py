@@ -27,7 +27,7 @@ from wellfed.example import (
 )
 from wellfed.feed import plan
 from wellfed.feed.ragged import Steps, ragged_of
-from wellfed.feed.tree import Tree, map_tree, stack
+from wellfed.feed.tree import Tree, dense, map_tree, stack
 from wellfed.image import Cast, OneHot
 
 if TYPE_CHECKING:
@@ -232,19 +232,24 @@ def _of_map(node: plan.Map) -> Tree | None:
     if below is None:
         return None
     if hasattr(node.function, "row_form"):
-        return _with_column(node.function, below)
+        return _with_column(node.function, below, plan.makes_batches(node.source))
     known = getattr(node.function, "element_spec", None)
     return None if known is None else known(below)
 
 
-def _with_column(transform: Any, spec: Tree) -> Tree | None:
-    """The form after a transform of one column that tells what it makes of it."""
+def _with_column(transform: Any, spec: Tree, of_batches: bool) -> Tree | None:
+    """The form after a transform of one column that tells what it makes of a row."""
     leaf = spec.get(transform.column) if isinstance(spec, Mapping) else None
-    of_rows = isinstance(leaf, (RaggedTensorSpec, StepsSpec)) and isinstance(transform, (Cast, OneHot))
-    if not isinstance(leaf, TensorSpec) or not (of_rows or type(leaf) is TensorSpec):
+    if not isinstance(leaf, TensorSpec) or isinstance(leaf, SparseTensorSpec):
         return None
-    form = transform.row_form((leaf.shape, leaf.dtype))
-    return None if form is None else {**spec, transform.column: replace(leaf, shape=form[0], dtype=form[1])}
+    if isinstance(leaf, (RaggedTensorSpec, StepsSpec)):
+        if isinstance(transform, (Cast, OneHot)):
+            shape, dtype = transform.row_form((leaf.shape, leaf.dtype)) or (None, None)
+            return None if shape is None else {**spec, transform.column: replace(leaf, shape=shape, dtype=dtype)}
+        leaf = TensorSpec(leaf.shape, leaf.dtype)  # Pictures that differ in their height.
+    rows = leaf.shape[:1] if of_batches else ()
+    form = transform.row_form((leaf.shape[len(rows) :], leaf.dtype))
+    return None if form is None else {**spec, transform.column: TensorSpec((*rows, *form[0]), form[1])}
 
 
 def batched(leaf: TensorSpec, rows: int | None) -> TensorSpec:
@@ -281,9 +286,13 @@ class StackRows:
     spec: Tree | None
 
     def __call__(self, rows: Sequence[Tree]) -> Tree:
-        """The columns; steps are padded, as in a batch."""
+        """The columns; steps are padded, as in a batch.
+
+        Raises:
+          PlanError: Rows of a column have different shapes or dtypes.
+        """
         columns = stack_as(rows, self.spec)
-        return map_tree(lambda column: column.to_padded() if isinstance(column, Steps) else column, columns)
+        return dense(map_tree(lambda column: column.to_padded() if isinstance(column, Steps) else column, columns))
 
 
 def is_dense(leaf: TensorSpec) -> bool:
@@ -352,8 +361,8 @@ def _numbered(node: plan.Enumerate, spec: Tree) -> Tree:
 
 
 def _located(node: plan.RowIds, spec: Tree) -> Tree:
-    del node
-    return {"source": _NUMBER, "row": _NUMBER}, spec
+    number = TensorSpec((None,), _NUMBER.dtype) if plan.makes_batches(node.source) else _NUMBER
+    return {"source": number, "row": number}, spec
 
 
 _NUMBER = TensorSpec((), np.dtype(np.int64))

@@ -7,6 +7,7 @@ choose and order elements have done their work when positions were resolved: the
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,7 +21,8 @@ from wellfed.feed.calls import Cancelled, name_of
 from wellfed.feed.mixing import UInt64s, mix, mix_each
 from wellfed.feed.order import Batched, Order, Positions
 from wellfed.feed.padding import pad, ragged
-from wellfed.feed.tree import Tree, dense, length_of, rows_of
+from wellfed.feed.transforms import row_numbers
+from wellfed.feed.tree import Tree, dense, rows_of
 from wellfed.feed.unit import Unit
 from wellfed.feed.workers import RemoteFailure
 
@@ -195,8 +197,7 @@ def _transform(node: plan.Map, columns: Tree, seeds: UInt64s, unit: Unit, contex
 
 
 def _transform_batch(transform: Any, batch: Tree, seed: np.uint64, context: StageContext) -> Tree:
-    rows = np.arange(length_of(batch), dtype=np.uint64)
-    return dense(_apply(transform, batch, mix_each(int(seed), rows), context))
+    return dense(_apply(transform, batch, mix_each(int(seed), row_numbers(transform, batch)), context))
 
 
 def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext) -> Tree:
@@ -205,7 +206,8 @@ def _apply(transform: Any, columns: Tree, seeds: UInt64s, context: StageContext)
     if through is not None:  # One that is made of others, and calls back for each.
         return through(columns, seeds, lambda step, given, its: _apply(step, given, its, context))
     known = getattr(transform, "static_output", None)
-    spec = known({name: _row_spec(column) for name, column in columns.items()}) if known is not None else None
+    named = isinstance(columns, Mapping)
+    spec = known({name: _row_spec(column) for name, column in columns.items()}) if known and named else None
     if spec is None or context.pool is None:
         return transform.apply(columns, seeds)
     shape, dtype = spec

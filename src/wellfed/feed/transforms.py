@@ -8,14 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import Image, Schema
 from wellfed.errors import PlanError
 from wellfed.feed.specs import TensorSpec, spec_of_rows
-from wellfed.feed.tree import map_tree
+from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.image import Decode
+from wellfed.image.values import column_of
 
 if TYPE_CHECKING:
     from wellfed.feed.mixing import UInt64s
+
+
+def row_numbers(transform: Any, batch: Tree) -> UInt64s:
+    """The numbers of the rows of a batch that a transform gets: uint64 (B,).
+
+    Raises:
+      ExampleError: The transform works on a column, and the batch has no names.
+    """
+    if hasattr(transform, "column"):
+        column_of(batch, transform.column)  # Which says what is due.
+    several = (column for _, column in leaves(batch) if isinstance(column, (Bytes, Ragged)) or np.ndim(column))
+    return np.arange(len(next(several, ())), dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from wellfed.image.geometry import Size
 
+    RowSpec: TypeAlias = tuple[tuple[int, ...], Any]
     RowForm: TypeAlias = tuple[tuple[int | None, ...], Any]
 
 
@@ -133,3 +134,11 @@ class PicturePass:
         return (*last, *size) if self.planar else (*size, *last), pixels.array_dtype(
             self.out_type(np.dtype(dtype).name)
         )
+
+
+def all_known(form: RowForm | None) -> RowSpec | None:
+    """Shape and dtype of a row where nothing of them may differ; else None."""
+    if form is None or None in form[0]:
+        return None
+    shape, dtype = form
+    return tuple(side for side in shape if side is not None), dtype

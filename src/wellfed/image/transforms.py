@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from wellfed.image.decode import DecodeOptions
-from wellfed.image.passes import PicturePass, RandomBox, Scaling, Stage
+from wellfed.image.passes import PicturePass, RandomBox, Scaling, Stage, all_known
 from wellfed.image.pixels import FLOATS, METHODS, SOURCES, type_name
 from wellfed.image.run import run_pass
 from wellfed.image.seeds import split_seeds
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from wellfed.image.passes import RowForm
+    from wellfed.image.passes import RowForm, RowSpec
     from wellfed.image.run import SeedsOf
     from wellfed.image.seeds import Seeds
 
     Columns: TypeAlias = Mapping[str, Any]
-    RowSpec: TypeAlias = tuple[tuple[int, ...], Any]
     ColumnSpecs: TypeAlias = Mapping[str, RowSpec | None]
 
 
@@ -65,7 +64,7 @@ class _Picture:
         Args:
           columns: For each column known beforehand the shape and dtype of a row; dtype `bytes` for encoded pictures.
         """
-        return _all_known(self.row_form(columns.get(self.column)))
+        return all_known(self.row_form(columns.get(self.column)))
 
     def row_form(self, given: RowForm | None) -> RowForm | None:
         """Shape and dtype of a row of the result, from those of the column; None for sides that may differ."""
@@ -280,7 +279,7 @@ class Fused:
 
     def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
         """Shape and dtype of a row of the result, where they are the same for all rows; see `Resize.static_output`."""
-        return _all_known(self.row_form(columns.get(self.column)))
+        return all_known(self.row_form(columns.get(self.column)))
 
     def row_form(self, given: RowForm | None) -> RowForm | None:
         """Shape and dtype of a row of the result, from those of the column; see `Resize.row_form`."""
@@ -334,13 +333,6 @@ def _row_form(passes: Sequence[PicturePass], given: RowForm | None) -> RowForm |
     for work in passes:
         given = work.row_form(given)
     return given
-
-
-def _all_known(form: RowForm | None) -> RowSpec | None:
-    if form is None or None in form[0]:
-        return None
-    shape, dtype = form
-    return tuple(side for side in shape if side is not None), dtype
 
 
 def _pair(size: tuple[int, int] | int) -> tuple[int, int]:

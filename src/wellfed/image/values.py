@@ -11,12 +11,14 @@ import numpy as np
 
 from wellfed.columns import Ragged
 from wellfed.errors import ExampleError
+from wellfed.image.passes import all_known
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from wellfed.image.passes import RowForm, RowSpec
     from wellfed.image.seeds import Seeds
-    from wellfed.image.transforms import ColumnSpecs, RowSpec
+    from wellfed.image.transforms import ColumnSpecs
 
 
 def column_of(columns: Any, name: str) -> Any:
@@ -61,7 +63,8 @@ class Cast:
           ExampleError: The column holds no numbers.
         """
         del seeds
-        return {**columns, self.column: self._cast(column_of(columns, self.column), out)}
+        changed = self._cast(column_of(columns, self.column), out)
+        return {**columns, self.column: changed}
 
     def _cast(self, value: Any, out: npt.NDArray[Any] | None = None) -> Any:
         if isinstance(value, Ragged):
@@ -80,9 +83,9 @@ class Cast:
 
     def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
         """Shape and dtype of a row of the result; None where those of the column are not known."""
-        return self.row_form(columns.get(self.column))
+        return all_known(self.row_form(columns.get(self.column)))
 
-    def row_form(self, given: RowSpec | None) -> RowSpec | None:
+    def row_form(self, given: RowForm | None) -> RowForm | None:
         """Shape and dtype of a row of the result, from those of the column; None where they are not known."""
         return None if given is None or given[1] is bytes else (given[0], np.dtype(self.dtype))
 
@@ -116,7 +119,8 @@ class OneHot:
           ExampleError: A row holds no integer, or one outside of [0, classes).
         """
         del seeds
-        return {**columns, self.column: self._one_hot(column_of(columns, self.column), out)}
+        changed = self._one_hot(column_of(columns, self.column), out)
+        return {**columns, self.column: changed}
 
     def _one_hot(self, value: Any, out: npt.NDArray[Any] | None = None) -> Any:
         if isinstance(value, Ragged):
@@ -135,8 +139,8 @@ class OneHot:
 
     def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
         """Shape and dtype of a row of the result; None where the shape of the column is not known."""
-        return self.row_form(columns.get(self.column))
+        return all_known(self.row_form(columns.get(self.column)))
 
-    def row_form(self, given: RowSpec | None) -> RowSpec | None:
+    def row_form(self, given: RowForm | None) -> RowForm | None:
         """Shape and dtype of a row of the result, from those of the column; None where they are not known."""
         return None if given is None or given[1] is bytes else ((*given[0], self.classes), np.dtype(self.dtype))
