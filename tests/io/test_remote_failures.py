@@ -54,6 +54,34 @@ def test_pauses_double_up_to_the_longest_and_are_cut_at_random(counted):
     assert pauses == pytest.approx([1, 1.5, 4, 6, 3], abs=0.01)
 
 
+class Busy(Exception):
+    """As aiohttp's error of a server that asks to be left alone for a time."""
+
+    status = 503
+
+    def __init__(self, retry_after):
+        super().__init__("busy")
+        self.headers = {"Retry-After": retry_after}
+
+
+class BusyBucket(Exception):
+    """As botocore's."""
+
+    def __init__(self, retry_after):
+        super().__init__("busy")
+        self.response = {"ResponseMetadata": {"HTTPStatusCode": 503, "HTTPHeaders": {"retry-after": retry_after}}}
+
+
+@pytest.mark.parametrize("kind", [Busy, BusyBucket])
+@pytest.mark.parametrize(("asked", "pause"), [("5", 5), ("600", 16), ("0", 0.5), ("Wed, 21 Oct 2026", 0.5)])
+def test_a_pause_is_as_long_as_the_server_asks_for_up_to_the_longest(counted, kind, asked, pause):
+    url, pauses = counted.put("x", CONTENT), []
+    counted.failures = [kind(asked)]
+    RemoteFile(url, Attempts(RemoteOptions(), Counts(), pauses.append, lambda: 0))
+
+    assert pauses == [pause]
+
+
 def test_giving_up_names_url_range_and_attempts(counted):
     url = counted.put("x", CONTENT)
     reader = TFRecordReader(url, remote=RemoteOptions(range_bytes=4096, attempts=3, pause_seconds=0))
@@ -254,9 +282,22 @@ def test_a_file_that_was_cut_meanwhile_is_named(counted):
 
     with pytest.raises(
         FileChangedError,
-        match=r"counted://remote/x: the remote file changed while it was read: bytes \[\d+\.\.\d+\) are due, only \d+",
+        match=rf"counted://remote/x: the remote file changed .* it had {len(CONTENT)} bytes and has 6000 now",
     ):
         all_of(walker)
+
+
+def test_a_short_answer_is_asked_for_again_where_the_file_is_the_same(counted, monkeypatch):
+    url, whole, turn = counted.put("x", CONTENT), counted.cat_file, iter([False, True])
+    monkeypatch.setattr(
+        counted,
+        "cat_file",
+        lambda self, path, start=None, end=None: whole(self, path, start, end - 1 if next(turn, False) else end),
+    )
+    reader = TFRecordReader(url, remote=AT_ONCE)
+
+    assert list(reader) == PAYLOADS
+    assert reader.remote_stats.retries == 1
 
 
 def test_damage_of_a_file_that_was_replaced_is_not_called_damage(counted):
@@ -332,11 +373,11 @@ def test_a_server_that_knows_no_ranges_is_asked_once_for_a_small_file(without_ra
 
 
 def test_a_server_that_knows_no_ranges_is_named_where_the_file_is_large(without_ranges, monkeypatch):
-    monkeypatch.setattr("wellfed.io.remote_file._WHOLE_BYTES", 5000)
+    monkeypatch.setattr("wellfed.io.answers._WHOLE_BYTES", 5000)
     url = without_ranges.put("x", CONTENT)
 
     with pytest.raises(
-        RemoteError, match=rf"the server ignores ranges and sent {len(CONTENT)} bytes. Copy the file to a disk"
+        RemoteError, match=r"the server ignores ranges and sends the whole file. Copy it to a disk, and read it there"
     ):
         list(TFRecordReader(url, remote=AT_ONCE))
 
