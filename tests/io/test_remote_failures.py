@@ -15,6 +15,7 @@ from wellfed.io import RecordIndex, Records, RemoteOptions, RemoteStats, TFRecor
 from wellfed.io.access import Access
 from wellfed.io.attempts import Attempts, named, passes
 from wellfed.io.blocks import Requests
+from wellfed.io.giving_up import give_up_when, may_be_given_up
 from wellfed.io.remote import Counts
 from wellfed.io.remote_file import RemoteFile, version_in
 from wellfed.io.streams import open_walker
@@ -269,6 +270,15 @@ def test_a_pause_ends_when_its_reader_does(counted):
     access.close()
     with pytest.raises(RemoteError, match="in 1 attempt"):
         future.result(30)
+
+
+def test_no_connection_keeps_what_a_feed_says_of_itself(counted):
+    url, seen = counted.put("x", CONTENT), []
+    counted.gate = lambda start, end: seen.append(may_be_given_up())
+
+    with give_up_when(lambda: False):
+        assert list(TFRecordReader(url, remote=AT_ONCE)) == PAYLOADS
+    assert set(seen) == {False}
 
 
 # --- Files that are not what they were -------------------------------------------------------------

@@ -18,7 +18,7 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from wellfed.errors import FileChangedError, RemoteError, WellfedError
-from wellfed.io.giving_up import pause
+from wellfed.io.giving_up import pause, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +83,8 @@ class Attempts:
         for attempt in range(1, self._options.attempts + 1):
             self._counts.add(requests=1)
             try:
-                return request()
+                with unseen():
+                    return request()
             except WellfedError:
                 raise
             except Exception as error:
