@@ -476,6 +476,49 @@ def test_an_index_that_is_kept_local_is_not_published_and_found_again(counted, m
     assert len(RecordIndex.for_file(url)) == 300
 
 
+def test_a_store_that_one_data_set_waits_for_keeps_no_other_waiting(counted):
+    slow, fast = Records(counted.put("slow", CONTENT)), Records(counted.put("fast", CONTENT))
+    asked, go = threading.Event(), threading.Event()
+
+    def gate(start, end):
+        if counted.named[-1][0] == "slow":
+            asked.set()
+            go.wait(30)
+
+    counted.gate = gate
+    other = threading.Thread(target=lambda: slow[0])
+    other.start()
+    assert asked.wait(30)
+    ahead = threading.Thread(target=lambda: fast[0])
+    ahead.start()
+    ahead.join(10)
+    was_waiting = ahead.is_alive()
+    go.set()
+    other.join()
+    ahead.join()
+
+    assert not was_waiting
+
+
+def test_an_index_that_is_asked_for_by_two_threads_is_built_once(counted):
+    records, asked, go = Records(counted.put("x", CONTENT)), threading.Event(), threading.Event()
+
+    def gate(start, end):
+        asked.set()
+        go.wait(30)
+
+    counted.gate = gate
+    both = [threading.Thread(target=len, args=(records,)) for _ in range(2)]
+    both[0].start()
+    assert asked.wait(30)
+    both[1].start()
+    go.set()
+    for thread in both:
+        thread.join()
+
+    assert counted.ranges.count((0, len(CONTENT))) == 1
+
+
 def test_an_index_that_is_missing_is_built_by_one_pass_and_published(counted):
     url = counted.put("x", CONTENT)
     records = Records(url, remote=RemoteOptions(range_bytes=4096))
