@@ -143,7 +143,7 @@ def test_an_object_that_was_replaced_is_noticed(url):
         records[6]
 
 
-def test_a_replaced_object_with_the_same_frames_is_never_mixed_in(gcs_bucket, url):
+def test_a_replaced_object_is_never_mixed_in(gcs_bucket, url):
     records = Records(url)
     assert records[5] == PAYLOADS[5]
     with wf.TFRecordWriter(f"{gcs_bucket}/x.tfrecord", overwrite=True) as writer:

@@ -106,7 +106,7 @@ def test_an_object_that_was_replaced_is_noticed(url):
 
 
 @pytest.mark.parametrize("in_order", [False, True])
-def test_a_replaced_object_with_the_same_frames_is_never_mixed_in(bucket, url, in_order):
+def test_a_replaced_object_is_never_mixed_in(bucket, url, in_order):
     records = Records(url)
     assert records[5] == PAYLOADS[5]
     with wf.TFRecordWriter(f"{bucket}/x.tfrecord", overwrite=True) as writer:

@@ -116,9 +116,11 @@ def _over_s3(system: Any, name: str, start: int, end: int, info: Mapping[str, An
         # As s3fs's own files do: `cat_file` takes no condition.
         span = {"Range": f"bytes={start}-{end - 1}", "IfMatch": info["ETag"]}
         answer = await system._call_s3("get_object", system.req_kw, Bucket=bucket, Key=key, **span)
-        async with answer["Body"] as body:
-            content: bytes = await body.read()
-            return content
+        try:
+            content: bytes = await answer["Body"].read()
+        finally:
+            answer["Body"].close()
+        return content
 
     sync: Callable[..., bytes] = importlib.import_module("fsspec.asyn").sync
     return sync(system.loop, get, **limit(system, end - start))
