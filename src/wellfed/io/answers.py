@@ -79,7 +79,11 @@ def _over_http(system: Any, name: str, start: int, end: int, info: Mapping[str, 
     async def look(answer: Any) -> None:
         """Called by aiohttp between the answer's head and its body."""
         if answer.status < 400:
-            _check_head(answer, name, (start, end), info)
+            try:
+                _check_head(answer, name, (start, end), info)
+            except Exception:
+                answer.close()  # aiohttp 3.9 leaves it open, and its body coming.
+                raise
 
     # Where a server may compress what it sends, a range is one of compressed bytes.
     headers = {**system.kwargs.get("headers", {}), "Accept-Encoding": "identity"}
