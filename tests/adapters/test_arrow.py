@@ -117,6 +117,12 @@ def test_a_sparse_column_is_refused_by_name(arrow):
         arrow.to_record_batch({"s": Sparse(np.array([[0, 2]]), np.array([20]), (3, 4))})
 
 
+@pytest.mark.parametrize("dtype", ["c8", [("a", "i4")]], ids=["complex", "fields"])
+def test_a_dtype_that_arrow_has_not_is_refused_by_name(arrow, dtype):
+    with pytest.raises(PlanError, match=r"x is .*, and Arrow has no such column: make another of it with map\(\)"):
+        arrow.to_record_batch({"x": np.zeros(2, dtype)})
+
+
 def test_a_stream_has_a_record_batch_for_each_batch(arrow):
     reader = arrow.to_arrow(wf.from_arrays({"x": np.arange(5)}).batch(2))
 

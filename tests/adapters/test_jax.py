@@ -86,12 +86,13 @@ def test_a_batch_that_the_devices_cannot_share_is_refused(loader, jax):
         list(loader(uneven, sharding))
 
 
-def test_processes_share_a_data_set_and_each_gives_its_part_of_a_global_batch():
+@pytest.mark.parametrize("shardings", ["one", "each"])
+def test_processes_share_a_data_set_and_each_gives_its_part_of_a_global_batch(shardings):
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = str(free.getsockname()[1])
     command = [sys.executable, str(Path(__file__).parents[1] / "support" / "jax_process.py"), port]
-    both = [subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, text=True) for rank in range(2)]
+    both = [subprocess.Popen([*command, str(rank), shardings], stdout=subprocess.PIPE, text=True) for rank in range(2)]
     parts = [json.loads(process.communicate(timeout=120)[0].splitlines()[-1]) for process in both]
 
     shuffled = [row["x"].item() for row in wf.from_arrays({"x": np.arange(24, dtype=np.int32)}).shuffle(seed=1)]
@@ -161,6 +162,11 @@ def test_a_smaller_last_batch_is_refused_with_what_to_do(loader):
 def test_a_column_without_an_array_is_refused_with_what_to_do(loader, column):
     with pytest.raises(PlanError, match=rf"no array for s \({type(column).__name__}\): .*select_columns"):
         list(loader(wf.from_arrays({"s": column}).batch(2)))
+
+
+def test_records_of_fields_are_refused_with_what_to_do(loader):
+    with pytest.raises(PlanError, match=r"no array for the element \(ndarray\): .*select_columns"):
+        list(loader(wf.from_arrays(np.zeros(4, dtype=[("a", "i4")])).batch(2)))
 
 
 def test_training_that_was_stopped_ends_with_the_same_weights(loader, jax, tmp_path):

@@ -15,6 +15,7 @@ from wellfed.io import RecordIndex, Records, RemoteOptions, RemoteStats, TFRecor
 from wellfed.io.access import Access
 from wellfed.io.attempts import Attempts, named, passes
 from wellfed.io.blocks import Requests
+from wellfed.io.giving_up import give_up_when, may_be_given_up
 from wellfed.io.remote import Counts
 from wellfed.io.remote_file import RemoteFile, version_in
 from wellfed.io.streams import open_walker
@@ -52,6 +53,34 @@ def test_pauses_double_up_to_the_longest_and_are_cut_at_random(counted):
 
     assert RemoteFile(url, attempts).size == len(CONTENT)
     assert pauses == pytest.approx([1, 1.5, 4, 6, 3], abs=0.01)
+
+
+class Busy(Exception):
+    """As aiohttp's error of a server that asks to be left alone for a time."""
+
+    status = 503
+
+    def __init__(self, retry_after):
+        super().__init__("busy")
+        self.headers = {"Retry-After": retry_after}
+
+
+class BusyBucket(Exception):
+    """As botocore's."""
+
+    def __init__(self, retry_after):
+        super().__init__("busy")
+        self.response = {"ResponseMetadata": {"HTTPStatusCode": 503, "HTTPHeaders": {"retry-after": retry_after}}}
+
+
+@pytest.mark.parametrize("kind", [Busy, BusyBucket])
+@pytest.mark.parametrize(("asked", "pause"), [("5", 5), ("600", 16), ("0", 0.5), ("Wed, 21 Oct 2026", 0.5)])
+def test_a_pause_is_as_long_as_the_server_asks_for_up_to_the_longest(counted, kind, asked, pause):
+    url, pauses = counted.put("x", CONTENT), []
+    counted.failures = [kind(asked)]
+    RemoteFile(url, Attempts(RemoteOptions(), Counts(), pauses.append, lambda: 0))
+
+    assert pauses == [pause]
 
 
 def test_giving_up_names_url_range_and_attempts(counted):
@@ -243,6 +272,15 @@ def test_a_pause_ends_when_its_reader_does(counted):
         future.result(30)
 
 
+def test_no_connection_keeps_what_a_feed_says_of_itself(counted):
+    url, seen = counted.put("x", CONTENT), []
+    counted.gate = lambda start, end: seen.append(may_be_given_up())
+
+    with give_up_when(lambda: False):
+        assert list(TFRecordReader(url, remote=AT_ONCE)) == PAYLOADS
+    assert set(seen) == {False}
+
+
 # --- Files that are not what they were -------------------------------------------------------------
 
 
@@ -254,9 +292,22 @@ def test_a_file_that_was_cut_meanwhile_is_named(counted):
 
     with pytest.raises(
         FileChangedError,
-        match=r"counted://remote/x: the remote file changed while it was read: bytes \[\d+\.\.\d+\) are due, only \d+",
+        match=rf"counted://remote/x: the remote file changed .* it had {len(CONTENT)} bytes and has 6000 now",
     ):
         all_of(walker)
+
+
+def test_a_short_answer_is_asked_for_again_where_the_file_is_the_same(counted, monkeypatch):
+    url, whole, turn = counted.put("x", CONTENT), counted.cat_file, iter([False, True])
+    monkeypatch.setattr(
+        counted,
+        "cat_file",
+        lambda self, path, start=None, end=None: whole(self, path, start, end - 1 if next(turn, False) else end),
+    )
+    reader = TFRecordReader(url, remote=AT_ONCE)
+
+    assert list(reader) == PAYLOADS
+    assert reader.remote_stats.retries == 1
 
 
 def test_damage_of_a_file_that_was_replaced_is_not_called_damage(counted):
@@ -332,11 +383,11 @@ def test_a_server_that_knows_no_ranges_is_asked_once_for_a_small_file(without_ra
 
 
 def test_a_server_that_knows_no_ranges_is_named_where_the_file_is_large(without_ranges, monkeypatch):
-    monkeypatch.setattr("wellfed.io.remote_file._WHOLE_BYTES", 5000)
+    monkeypatch.setattr("wellfed.io.answers._WHOLE_BYTES", 5000)
     url = without_ranges.put("x", CONTENT)
 
     with pytest.raises(
-        RemoteError, match=rf"the server ignores ranges and sent {len(CONTENT)} bytes. Copy the file to a disk"
+        RemoteError, match=r"the server ignores ranges and sends the whole file. Copy it to a disk, and read it there"
     ):
         list(TFRecordReader(url, remote=AT_ONCE))
 
@@ -423,6 +474,49 @@ def test_an_index_that_is_kept_local_is_not_published_and_found_again(counted, m
     assert list(counted.store) == ["/remote/x"]
     monkeypatch.setattr(RecordIndex, "build", None)
     assert len(RecordIndex.for_file(url)) == 300
+
+
+def test_a_store_that_one_data_set_waits_for_keeps_no_other_waiting(counted):
+    slow, fast = Records(counted.put("slow", CONTENT)), Records(counted.put("fast", CONTENT))
+    asked, go = threading.Event(), threading.Event()
+
+    def gate(start, end):
+        if counted.named[-1][0] == "slow":
+            asked.set()
+            go.wait(30)
+
+    counted.gate = gate
+    other = threading.Thread(target=lambda: slow[0])
+    other.start()
+    assert asked.wait(30)
+    ahead = threading.Thread(target=lambda: fast[0])
+    ahead.start()
+    ahead.join(10)
+    was_waiting = ahead.is_alive()
+    go.set()
+    other.join()
+    ahead.join()
+
+    assert not was_waiting
+
+
+def test_an_index_that_is_asked_for_by_two_threads_is_built_once(counted):
+    records, asked, go = Records(counted.put("x", CONTENT)), threading.Event(), threading.Event()
+
+    def gate(start, end):
+        asked.set()
+        go.wait(30)
+
+    counted.gate = gate
+    both = [threading.Thread(target=len, args=(records,)) for _ in range(2)]
+    both[0].start()
+    assert asked.wait(30)
+    both[1].start()
+    go.set()
+    for thread in both:
+        thread.join()
+
+    assert counted.ranges.count((0, len(CONTENT))) == 1
 
 
 def test_an_index_that_is_missing_is_built_by_one_pass_and_published(counted):

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from record_files import frames
@@ -16,6 +17,7 @@ from record_files import frames
 from wellfed.errors import CorruptRecordError, FileChangedError, RemoteError
 from wellfed.io import Records, RemoteOptions, TFRecordReader
 from wellfed.io.access import Access
+from wellfed.io.giving_up import give_up_when
 from wellfed.io.locks import is_unused
 
 PAYLOADS = [b"%d" % i * (i % 90) for i in range(300)]
@@ -312,6 +314,16 @@ def test_what_a_killed_process_left_is_cleared_away_and_takes_no_room(counted, f
     assert not (folder / "0123.json").exists()
 
 
+def test_a_disk_that_is_full_for_the_facts_is_told_too(counted, options, folder, monkeypatch):
+    def full(facts, text, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(OSError, match=r"counted://remote/x: its copy .* No space left.*cache_dir='.*lower cache_bytes"):
+        use(counted.put("x", CONTENT), options)
+    assert entries(folder) == []
+
+
 def _fetch_and_die(url, options):
     def die(start, end):
         if start == 8192:
@@ -355,6 +367,40 @@ def test_processes_that_want_one_shard_at_once_fetch_it_once(counted, options, f
 
     assert sorted(found) == [(0, 1), (0, 1), (0, 1), (1, 0)]
     assert len(entries(folder)) == 2
+
+
+@pytest.fixture
+def being_fetched(counted, options):
+    """The URL of a shard that somebody else is fetching, and does not get on with."""
+    url, begun, go = counted.put("x", CONTENT), threading.Event(), threading.Event()
+
+    def wait(start, end):
+        if start == 0:  # What comes after it is not written before it.
+            begun.set()
+            go.wait(30)
+
+    counted.gate = wait
+    other = threading.Thread(target=use, args=(url, options))
+    other.start()
+    begun.wait(30)
+    counted.gate = None
+    yield url
+    go.set()
+    other.join()
+
+
+def test_who_waits_for_another_process_that_fetches_gives_up_when_nobody_waits_for_him(being_fetched, options):
+    with give_up_when(lambda: True), pytest.raises(RemoteError, match=f"{being_fetched}: .*nobody waits for it"):
+        Access(options).copy_of(being_fetched)
+
+
+def test_a_shard_that_another_process_does_not_go_on_fetching_is_read_over_the_network(being_fetched, options, folder):
+    (partial,) = folder.glob("*.partial")
+    os.utime(partial, (0, 0))
+
+    access = Access(options)
+    assert access.copy_of(being_fetched) is None
+    assert access.stats().cache_refusals == 1
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_at_once(counted, tmp_path):

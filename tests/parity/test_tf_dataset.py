@@ -125,3 +125,16 @@ def test_an_empty_data_set_needs_its_signature(to_tf_dataset):
 def test_what_is_no_data_set_is_refused(to_tf_dataset):
     with pytest.raises(PlanError, match="to_tf_dataset: a data set is due, got list"):
         to_tf_dataset([1])
+
+
+@pytest.mark.parametrize("dtype", ["M8[s]", [("a", "i4")]], ids=["datetimes", "fields"])
+def test_a_dtype_that_tensorflow_has_not_is_refused_by_name(to_tf_dataset, dtype):
+    with pytest.raises(PlanError, match=r"to_tf_dataset: TensorFlow has no tensor for x \(.*\): .*select_columns\(\)"):
+        to_tf_dataset(wf.from_arrays({"x": np.zeros(4, dtype)}).batch(2))
+
+
+def test_an_iterator_that_is_dropped_half_way_leaves_no_thread(to_tf_dataset):
+    elements = iter(to_tf_dataset(wf.from_arrays({"x": np.arange(100_000)}).map(lambda row: row).batch(8)))
+    next(elements)
+
+    del elements  # conftest.py looks for threads.

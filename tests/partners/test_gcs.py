@@ -143,6 +143,16 @@ def test_an_object_that_was_replaced_is_noticed(url):
         records[6]
 
 
+def test_a_replaced_object_is_never_mixed_in(gcs_bucket, url):
+    records = Records(url)
+    assert records[5] == PAYLOADS[5]
+    with wf.TFRecordWriter(f"{gcs_bucket}/x.tfrecord", overwrite=True) as writer:
+        writer.write_many(PAYLOADS[::-1])
+
+    with pytest.raises(FileChangedError, match=f"{url}: .*its version was .*generation="):
+        records[6]
+
+
 def _read_in_child(records, answers):
     answers.put((records[7], records.take([3, 4], in_order=True).to_list()))
 

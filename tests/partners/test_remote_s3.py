@@ -105,6 +105,17 @@ def test_an_object_that_was_replaced_is_noticed(url):
         records[6]
 
 
+@pytest.mark.parametrize("in_order", [False, True])
+def test_a_replaced_object_is_never_mixed_in(bucket, url, in_order):
+    records = Records(url)
+    assert records[5] == PAYLOADS[5]
+    with wf.TFRecordWriter(f"{bucket}/x.tfrecord", overwrite=True) as writer:
+        writer.write_many(PAYLOADS[::-1])
+
+    with pytest.raises(FileChangedError, match=f"{url}: .*its version was etag="):
+        records.take([6, 7], in_order=in_order)
+
+
 @pytest.mark.parametrize("name", ["{bucket}/nowhere.tfrecord", "s3://no-such-bucket-here/x.tfrecord"])
 def test_what_is_not_there_is_named(bucket, name):
     name = name.format(bucket=bucket)

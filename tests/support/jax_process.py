@@ -1,6 +1,7 @@
 """One of two processes that share a data set: prints the rows that its own devices hold of each global batch.
 
-python jax_process.py PORT RANK
+python jax_process.py PORT RANK one      one sharding for all leaves
+python jax_process.py PORT RANK each     one for each leaf
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ def main() -> None:
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("data",))
     sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data"))
     numbers = wf.from_arrays({"x": np.arange(24, dtype=np.int32)}).shuffle(seed=1)
-    loader = JaxLoader(numbers.shard().batch(4, drop_remainder=True), sharding)
+    loader = JaxLoader(
+        numbers.shard().batch(4, drop_remainder=True), sharding if sys.argv[3] == "one" else {"x": sharding}
+    )
     batches = list(loader)
     mine = [np.concatenate([shard.data for shard in batch["x"].addressable_shards]).tolist() for batch in batches]
     print(json.dumps({"shapes": [batch["x"].shape for batch in batches], "mine": mine}), flush=True)

@@ -68,7 +68,7 @@ def to_record_batch(batch: Tree) -> pa.RecordBatch:
       not lie end to end.
 
     Raises:
-      PlanError: A leaf is a single row, or holds rows of different shapes.
+      PlanError: A leaf is a single row, holds rows of different shapes, or has a dtype that Arrow has not.
 
     Source: Arrow columnar format 1.5, "Physical Memory Layout".
     """
@@ -111,7 +111,12 @@ def _array(column: Any, path: str) -> pa.Array:
         raise PlanError(
             "to_arrow", f"rows of {path} differ in shape, so they are no column: make them alike with map()"
         )
-    return _shaped(pa.array(native(column).reshape(-1)), column.shape)
+    try:
+        values = pa.array(native(column).reshape(-1))
+    except pa.ArrowNotImplementedError:
+        what = f"{path} is {column.dtype}, and Arrow has no such column: make another of it with map(), or leave it out"
+        raise PlanError("to_arrow", what) from None
+    return _shaped(values, column.shape)
 
 
 def _shaped(values: pa.Array, shape: tuple[int, ...]) -> pa.Array:

@@ -57,7 +57,7 @@ class JaxLoader(Loader[Any]):
                 raise PlanError("JaxLoader", f"sharding must be a jax.sharding.Sharding or a device, got {place!r}")
         self._sharding = sharding
         # Of a sharding over several processes, each holds a part only.
-        self._whole = getattr(sharding, "is_fully_addressable", True)
+        self._whole = all(map(_is_whole, jax.tree.leaves(sharding)))
         self._due: dict[str, str] | None = None
 
     def _start(self, element: Tree) -> Any:
@@ -73,11 +73,23 @@ class JaxLoader(Loader[Any]):
         element = map_tree(native, element)
         if self._whole:
             return jax.device_put(element, self._sharding)
-        return map_tree(lambda leaf: jax.make_array_from_process_local_data(self._sharding, leaf), element)
+        return jax.tree.map(_put, self._sharding, element)
+
+
+def _is_whole(place: Any) -> bool:
+    return getattr(place, "is_fully_addressable", True)
+
+
+def _put(place: Any, part: Any) -> Any:
+    """Puts leaves of an element where some places belong to other processes."""
+    if _is_whole(place):
+        return jax.device_put(part, place)
+    return jax.tree.map(lambda leaf: jax.make_array_from_process_local_data(place, leaf), part)
 
 
 def _describe(path: str, leaf: Any) -> str:
-    if not isinstance(leaf, (np.ndarray, np.generic)) or leaf.dtype.kind not in "biufcV":
+    # 2: a type that a package registered, such as ml_dtypes' bfloat16; records of fields are of the same kind, V.
+    if not isinstance(leaf, (np.ndarray, np.generic)) or (leaf.dtype.kind not in "biufc" and leaf.dtype.isbuiltin != 2):
         raise PlanError(
             "JaxLoader",
             f"JAX has no array for {path or 'the element'} ({type(leaf).__name__}): leave it out with "

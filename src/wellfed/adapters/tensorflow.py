@@ -9,7 +9,7 @@ import numpy as np
 from wellfed.adapters.loader import check_dataset
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError, PlanError
-from wellfed.feed.tree import map_tree, native
+from wellfed.feed.tree import leaves, map_tree, native
 
 try:
     import tensorflow as tf
@@ -39,7 +39,8 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
       `Bytes` become `tf.string`, `Ragged` become `tf.RaggedTensor`, `Sparse` become `tf.SparseTensor`.
 
     Raises:
-      PlanError: `dataset` is none, or there is no first element to take the signature from.
+      PlanError: `dataset` is none, there is no first element to take the signature from, or TensorFlow has no dtype for
+        a column of it.
     """
     check_dataset("to_tf_dataset", dataset)
     if output_signature is None:
@@ -47,6 +48,8 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
             first = next(feed, None)
         if first is None:
             raise PlanError("to_tf_dataset", "the data set is empty, so its output_signature must be given")
+        for path, column in leaves(first):
+            _check(path, column)
         output_signature = map_tree(_spec, first)
 
     def elements() -> Iterator[Tree]:
@@ -65,6 +68,15 @@ def _value(column: Any) -> Any:
     if isinstance(column, Sparse):
         return tf.SparseTensor(column.indices, _value(column.values), column.dense_shape)
     return native(column) if isinstance(column, np.ndarray) else column
+
+
+def _check(path: str, column: Any) -> None:
+    try:
+        _spec(column)
+    except TypeError:
+        kind = getattr(column, "dtype", type(column).__name__)
+        what = f"TensorFlow has no tensor for {path or 'the element'} ({kind}): leave it out with select_columns(), or "
+        raise PlanError("to_tf_dataset", f"{what}make numbers of it with map()") from None
 
 
 def _spec(column: Any) -> Any:

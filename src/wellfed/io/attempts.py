@@ -18,7 +18,7 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from wellfed.errors import FileChangedError, RemoteError, WellfedError
-from wellfed.io.giving_up import pause
+from wellfed.io.giving_up import pause, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +44,7 @@ _FORBIDDEN_TEXT = "AccessControlException"
 _JAVA_STACK = re.compile(r"(\\n|\n)(\\t|\t)at .*", re.DOTALL)  # Also where it stands inside a quoted text.
 _FORBIDDEN_STATUS = frozenset({401, 403})
 _MISSING_STATUS = frozenset({404, 410})
+_OTHER_STATUS = frozenset({*_MISSING_STATUS, 412, 416})  # Not there, not as it was, not as long.
 
 
 class Attempts:
@@ -82,12 +83,13 @@ class Attempts:
         for attempt in range(1, self._options.attempts + 1):
             self._counts.add(requests=1)
             try:
-                return request()
+                with unseen():
+                    return request()
             except WellfedError:
                 raise
             except Exception as error:
                 last = not passes(error) or attempt == self._options.attempts
-                if last or pause(self.pause(attempt), self._sleep):
+                if last or pause(max(self.pause(attempt), self._asked_for(error)), self._sleep):
                     raise named(error, path, start, end, attempt) from error
             self._counts.add(retries=1)
         raise AssertionError  # The last attempt returns or raises.
@@ -102,6 +104,10 @@ class Attempts:
         longest: float = min(options.pause_seconds * 2 ** (attempt - 1), options.longest_pause_seconds)
         return longest * (1 - self._draw() / 2)
 
+    def _asked_for(self, error: BaseException) -> float:
+        """How long the server wants to be left alone, up to the longest pause. [s]."""
+        return min(_retry_after(error), self._options.longest_pause_seconds)
+
 
 def passes(error: BaseException) -> bool:
     """Whether a request that failed so may be answered when it is made again."""
@@ -109,6 +115,12 @@ def passes(error: BaseException) -> bool:
     if status is not None:
         return status in _PASSING_STATUS
     return any(_passes_by_itself(one) for one in _chain(error))
+
+
+def is_of_another_content(error: BaseException) -> bool:
+    """Whether a request for bytes failed as it does where the file was removed or replaced."""
+    status = _status(error)
+    return status in _OTHER_STATUS or (status is None and _is_missing(error))
 
 
 def named(error: Exception, path: str, start: int, end: int, attempts: int) -> Exception:
@@ -158,14 +170,33 @@ def _status(error: BaseException) -> int | None:
             return status if isinstance(status, int) else None
         for name in ("status", "status_code", "code"):  # One after another: aiohttp warns about its "code".
             status = getattr(one, name, None)
-            if isinstance(status, int) and 400 <= status < 600:
-                return status
+            if isinstance(status, int):
+                if 400 <= status < 600:
+                    return status
+                break
     return None
 
 
+def _retry_after(error: BaseException) -> float:
+    """The seconds of a Retry-After, which came with an answer; 0 where there is none, or a date."""
+    for one in _chain(error):
+        response = getattr(one, "response", None)
+        headers = getattr(one, "headers", None)
+        if isinstance(response, dict):  # botocore, which spells them small.
+            headers = response.get("ResponseMetadata", {}).get("HTTPHeaders")
+        for name in ("Retry-After", "retry-after"):
+            asked = str(headers.get(name)) if headers is not None and hasattr(headers, "get") else ""
+            if asked.isdecimal():
+                return float(asked)
+    return 0.0
+
+
 def _is_missing(error: BaseException) -> bool:
-    """Whether a file is not there; fsspec says so too of a server whose certificate is refused."""
-    caused_by = [one for one in _chain(error) if isinstance(one, OSError)]
+    """Whether a file is not there; fsspec says so too where a certificate is refused, or redirects do not end."""
+    chain = list(_chain(error))
+    caused_by = [one for one in chain if isinstance(one, OSError)]
+    if any("Redirect" in type(one).__name__ for one in chain):
+        return False
     return bool(caused_by) and all(isinstance(one, FileNotFoundError) for one in caused_by)
 
 

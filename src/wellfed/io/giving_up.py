@@ -41,6 +41,16 @@ def give_up_when(given_up: Callable[[], bool]) -> Iterator[None]:
         _is_given_up.reset(token)
 
 
+@contextlib.contextmanager
+def unseen() -> Iterator[None]:
+    """Hides from a block what was said when reads are given up: connections keep the context that they were made in."""
+    token = _is_given_up.set(None)
+    try:
+        yield
+    finally:
+        _is_given_up.reset(token)
+
+
 def may_be_given_up() -> bool:
     """Whether somebody has said when reads are to be given up."""
     return _is_given_up.get() is not None

@@ -108,13 +108,19 @@ def _expand_one(name: str) -> list[str]:
     if spec:
         count = int(spec["count"])
         return [f"{spec['stem']}-{number:05d}-of-{count:05d}" for number in range(count)]
-    if not _MAGIC.search(name):
+    if not _is_pattern(name):
         return [name]
     found = sorted(_glob(name), key=number_key)
     if not found:
         raise FileNotFoundError(f"no file matches {name}")
     _check_complete(name, found)
     return found
+
+
+def _is_pattern(name: str) -> bool:
+    if name.startswith(("http://", "https://")):
+        name = name.partition("?")[0]  # A query follows, as in an address that was signed.
+    return _MAGIC.search(name) is not None
 
 
 def _glob(pattern: str) -> list[str]:

@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
@@ -19,6 +19,7 @@ from wellfed.io.disk import Disk
 from wellfed.io.files import is_url
 from wellfed.io.index import RecordIndex
 from wellfed.io.indexing import LongWalk, walks_end_here
+from wellfed.io.kept import kept
 from wellfed.io.one_pass import OnePass
 from wellfed.io.patterns import expand_patterns
 from wellfed.io.proof import gather
@@ -88,13 +89,13 @@ class Records:
         self.paths = expand_patterns(files)
         self._compression_type, self._on_damage, self._check_crc = compression_type, on_damage, check_crc
         self._access = Access(remote)
-        self._open_lock = threading.Lock()
+        self._open_lock, self._making = threading.Lock(), threading.RLock()
         self._shelves: dict[int, Shelf] = {}
         self._furthest = 0  # Of the files that a pass has come to.
         self._pass: OnePass | None = None
         self._copies: Copies | None = None
 
-    @cached_property
+    @kept
     def indexes(self) -> list[RecordIndex]:
         """One `RecordIndex` a file."""
         if self._pass is None:
@@ -280,7 +281,8 @@ class Records:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._open_lock, self._shelves, self._furthest = threading.Lock(), {}, 0
+        self._open_lock, self._making = threading.Lock(), threading.RLock()
+        self._shelves, self._furthest = {}, 0
         self._pass = self._copies = None
 
     def _make_indexes(self, paths: Sequence[str]) -> list[RecordIndex]:
@@ -330,19 +332,19 @@ class Records:
                 found = self._shelves.setdefault(file, found)
         return found
 
-    @cached_property
+    @kept
     def _disk(self) -> Disk:
         return Disk(sum(index.stream_bytes for index in self.indexes if not index.compression))
 
-    @cached_property
+    @kept
     def _ends(self) -> NDArray[np.int64]:
         return np.cumsum([len(index) for index in self.indexes], dtype=np.int64)
 
-    @cached_property
+    @kept
     def _starts(self) -> NDArray[np.int64]:
         return self._ends - np.array([len(index) for index in self.indexes], np.int64)
 
-    @cached_property
+    @kept
     def _last_rows(self) -> list[int]:
         """`_ends` as a list, which is several times as fast for one row."""
         ends: list[int] = self._ends.tolist()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wellfed.errors import RemoteError
-from wellfed.io.attempts import changed
+from wellfed.errors import FileChangedError, RemoteError
+from wellfed.io.answers import WrongAnswerError, ask, limit
+from wellfed.io.attempts import changed, is_of_another_content
 from wellfed.io.stamps import Samples
 from wellfed.io.systems import System
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from wellfed.io.attempts import Attempts
 
-_WHOLE_BYTES = 64 << 20  # A server that ignores ranges may send so much for one; it is kept then.
 # What stores call a content's mark, best first: a name that changes with every content, or else the time of writing.
 _MARKS = (
     ("etag", "generation", "md5hash", "content-md5", "digest"),
@@ -47,7 +47,8 @@ class RemoteFile:
         self.path, self._attempts = path, attempts
         self._whole: bytes | None = None
         self._system = System(path)
-        self.size, self.version = self._look()
+        self._info = self._look()
+        self.size, self.version = int(self._info["size"]), version_in(self._info)
         self.samples = Samples(self.size)
 
     def at_hand(self) -> bool:
@@ -58,8 +59,8 @@ class RemoteFile:
         """The bytes [start, end), all of which must be there, by one request; a view where they are `at_hand`.
 
         Raises:
-          FileChangedError: There are fewer.
-          FileNotFoundError, PermissionError, RemoteError: As when it is opened.
+          FileChangedError: The file is not the one that was opened, as far as its store tells; see `answers`.
+          PermissionError, RemoteError: As when it is opened.
         """
         found = self._read(start, end)
         self.samples.note(start, found)
@@ -70,9 +71,10 @@ class RemoteFile:
         if found is not None and len(found) == self.size:
             return memoryview(found)[start:end]
         found = self._attempts.make(lambda: self._request(start, end), self.path, start, end)
-        if len(found) < end - start:
-            raise changed(self.path, f"bytes [{start}..{end}) are due, only {len(found)} came")
-        return found if len(found) == end - start else self._from_whole(found, start, end)
+        if len(found) == end - start:
+            return found
+        self._whole = found
+        return memoryview(found)[start:end]
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """See `ByteSource`."""
@@ -90,9 +92,10 @@ class RemoteFile:
           PermissionError, RemoteError: As when it is opened.
         """
         try:
-            size, version = self._look()
+            info = self._look()
         except FileNotFoundError:
             raise changed(self.path, "it was removed") from None
+        size, version = int(info["size"]), version_in(info)
         if size != self.size:
             raise changed(self.path, f"it had {self.size} bytes and has {size} now")
         if version != self.version:
@@ -102,7 +105,14 @@ class RemoteFile:
         """See `ByteSource`."""
 
     def _request(self, start: int, end: int) -> bytes:
-        found: bytes = self._system.get().cat_file(self._system.name, start=start, end=end)
+        try:
+            found = ask(self._system.get(), self._system.name, start, end, self._info)
+        except FileChangedError:
+            raise
+        except Exception as error:
+            if isinstance(error, WrongAnswerError) or is_of_another_content(error):
+                self.check_unchanged()
+            raise
         self._attempts.came(len(found))
         return found
 
@@ -113,29 +123,20 @@ class RemoteFile:
         file = store.get(self._system.name)
         return None if file is None else file.getbuffer()
 
-    def _look(self) -> tuple[int, str]:
+    def _look(self) -> Mapping[str, Any]:
         info = self._attempts.make(self._ask, self.path)
         if info.get("type") == "directory":
             raise IsADirectoryError(f"{self.path} is a folder: name the files in it, such as {self.path}/*.tfrecord")
         if info.get("size") is None:
-            raise RemoteError("the server does not say how long the file is", self.path, 0, 0, 1)
-        return int(info["size"]), version_in(info)
+            reason = "the server does not say how long the file is. Copy it to a disk, and read it there"
+            raise RemoteError(reason, self.path, 0, 0, 1)
+        return info
 
     def _ask(self) -> Mapping[str, Any]:
         system, name = self._system.get(), self._system.name
         system.invalidate_cache(name)  # fsspec remembers listings; the file may have been replaced since.
-        info: Mapping[str, Any] = system.info(name)
+        info: Mapping[str, Any] = system.info(name, **limit(system))
         return info
-
-    def _from_whole(self, found: bytes, start: int, end: int) -> memoryview:
-        """The range out of a whole file, which servers send that know no ranges."""
-        if len(found) != self.size or self.size > _WHOLE_BYTES:
-            reason = (
-                f"the server ignores ranges and sent {len(found)} bytes. Copy the file to a disk, and read it there"
-            )
-            raise RemoteError(reason, self.path, start, end, 1)
-        self._whole = found
-        return memoryview(found)[start:end]
 
 
 def version_in(info: Mapping[str, Any]) -> str:

@@ -18,13 +18,16 @@ import errno
 import hashlib
 import json
 import os
+import time
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wellfed import _native
+from wellfed.errors import RemoteError
 from wellfed.io.files import LocalFile
+from wellfed.io.giving_up import pause
 from wellfed.io.locks import is_unused, locked, take_lock
 from wellfed.io.stamps import stamp
 
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from wellfed.io.remote_file import RemoteFile
 
 _READ_BYTES = 4 << 20
+_LOOK_SECONDS = 0.05  # How often is looked whether another process is done with a shard.
+_STALLED_SECONDS = 900.0  # Longer than any request takes: who has written nothing for so long does not go on.
 TRIES = 3  # Shards and entries may be removed by others between being made, or found, and being opened.
 
 
@@ -87,13 +92,15 @@ class ShardCache:
                 self._counts.add(cache_hits=0 if fetched else 1)
                 return found
             try:
-                partial = self._reserve(entry, file.size)
+                with self._advised(file):
+                    partial = self._reserve(entry, file.size)
             except (_PublishedError, FileNotFoundError):
                 continue
             if partial is None:
                 break
             with partial:
-                take_lock(partial.fileno(), shared=False, wait=True)  # Another process may be fetching the same shard.
+                if not self._wait_for(file, partial):
+                    break
                 if self._is_ours(entry, partial):
                     fetched = self._fetch(entry, file, partial, requests)
         self._counts.add(cache_refusals=1)
@@ -140,6 +147,19 @@ class ShardCache:
             partial.truncate(size)
             return partial
 
+    def _wait_for(self, file: RemoteFile, partial: FileIO) -> bool:
+        """Takes the lock of a file to be filled; False where another process holds it and does not go on.
+
+        Raises:
+          RemoteError: Nobody waits for the shard any more.
+        """
+        while not take_lock(partial.fileno(), shared=False, wait=False):
+            if time.time() - os.fstat(partial.fileno()).st_mtime > _STALLED_SECONDS:
+                return False
+            if pause(_LOOK_SECONDS, time.sleep):
+                raise RemoteError("nobody waits for it any more", file.path, 0, file.size, 0)
+        return True
+
     def _is_ours(self, entry: _Entry, partial: FileIO) -> bool:
         """Whether an open file is the one to be filled: whoever held its lock before may have filled or removed it."""
         try:
@@ -180,10 +200,12 @@ class ShardCache:
             partial.seek(0)
             for block in requests.fetch(file, requests.cut(file.size)):
                 crc = _native.crc32c(block, crc)
-                self._write(file, partial, block)
+                with self._advised(file):
+                    _write_all(partial, block)
             file.check_unchanged()
-            self._write(file, partial, b"")
-            published = self._publish(entry, file, partial, crc)
+            with self._advised(file):
+                os.fsync(partial.fileno())
+                published = self._publish(entry, file, partial, crc)
         except BaseException:
             if entry.is_filled_by(partial):
                 entry.partial.unlink(missing_ok=True)
@@ -191,17 +213,17 @@ class ShardCache:
         self._counts.add(cache_fetches=1)
         return published
 
-    def _write(self, file: RemoteFile, partial: FileIO, content: Content) -> None:
-        """Writes content; where there is none, sees to it that all before is on the disk."""
+    @contextlib.contextmanager
+    def _advised(self, file: RemoteFile) -> Iterator[None]:
+        """Says of what the folder's disk refuses whose copy it is, and what to do."""
         try:
-            if content:
-                _write_all(partial, content)
-            else:
-                os.fsync(partial.fileno())
+            yield
+        except FileNotFoundError:  # Somebody removed the folder.
+            raise
         except OSError as error:
             reason = f"{file.path}: its copy of {file.size} bytes cannot be written: {error.strerror or error}"
             advice = f"Free room in cache_dir={str(self._folder)!r}, lower cache_bytes, or give another cache_dir"
-            raise OSError(error.errno, f"{reason}. {advice}") from error
+            raise type(error)(error.errno, f"{reason}. {advice}") from error
 
     def _publish(self, entry: _Entry, file: RemoteFile, partial: FileIO, crc: int) -> bool:
         """Gives a filled shard its name; False where it is not there any more."""

@@ -35,6 +35,7 @@ import numpy as np
 from wellfed import _native
 from wellfed.errors import IndexFileError
 from wellfed.io.access import Access
+from wellfed.io.answers import limit
 from wellfed.io.files import MappedFile, is_url, local_path
 from wellfed.io.stamps import Stamp
 from wellfed.io.systems import open_system
@@ -163,7 +164,7 @@ def read_place(place: str, access: Access | None = None) -> NDArray[np.uint8] | 
         system, name = open_system(place)
         attempts = (access or Access()).attempts
         # With a start: for a whole file s3fs asks for its size first, and looks for a folder where there is none.
-        content: bytes = attempts.make(lambda: system.cat_file(name, start=0), place)
+        content: bytes = attempts.make(lambda: system.cat_file(name, start=0, **limit(system)), place)
     except OSError:
         return None
     attempts.came(len(content))
@@ -194,7 +195,8 @@ def write_place(place: str, parts: Sequence[memoryview], access: Access | None =
 def _publish(place: str, content: bytes, access: Access) -> bool:
     """Puts an index beside its shard; other systems than object stores may need the folder made."""
     system, name = open_system(place)
-    if access.options.index == "local":
+    # Not to the web: newer fsspec does send it, and servers say "200" that keep nothing.
+    if access.options.index == "local" or place.startswith(("http://", "https://")):
         return False
     try:
         try:
@@ -202,7 +204,7 @@ def _publish(place: str, content: bytes, access: Access) -> bool:
         except FileNotFoundError:
             system.makedirs(name.rpartition("/")[0], exist_ok=True)
             access.attempts.make(lambda: system.pipe_file(name, content), place)
-    except (OSError, NotImplementedError):  # Read-only protocols, such as https, implement no writing.
+    except (OSError, NotImplementedError):  # Read-only protocols implement no writing.
         return False
     return True
 
