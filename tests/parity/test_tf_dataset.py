@@ -117,6 +117,18 @@ def test_a_signature_that_is_given_is_taken(to_tf_dataset):
     assert to_tf_dataset(wf.from_arrays({"x": np.arange(4)}).batch(2), given).element_spec == given
 
 
+def test_rows_of_any_shape_have_an_open_signature(to_tf_dataset, tmp_path):
+    rows = [{"picture": np.full((n + 1, n + 2, 3), n, np.uint8), "list": [n] * n} for n in range(3)]
+    wf.pack(rows, tmp_path / "data", shuffle=False)
+    elements = to_tf_dataset(wf.open(tmp_path / "data"))
+
+    assert elements.element_spec == {
+        "picture": tf.TensorSpec([None, None, 3], tf.uint8),
+        "list": tf.TensorSpec([None], tf.int64),
+    }
+    assert [element["picture"].shape.as_list() for element in elements] == [[1, 2, 3], [2, 3, 3], [3, 4, 3]]
+
+
 def test_an_empty_data_set_needs_its_signature(to_tf_dataset):
     with pytest.raises(PlanError, match="empty, so its output_signature must be given"):
         to_tf_dataset(wf.from_arrays({"x": np.arange(0)}).batch(2))

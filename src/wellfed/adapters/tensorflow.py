@@ -30,8 +30,8 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
 
     Args:
       dataset: What to deliver; best batched, since each element passes through Python once.
-      output_signature: A tree of `tf.TypeSpec` like an element, as in `tf.data.Dataset.from_generator`. None: taken
-        from the first element of epoch 0, with the first dimension of every array left open (the last batch may be
+      output_signature: A tree of `tf.TypeSpec` like an element, as in `tf.data.Dataset.from_generator`. None: that of
+        the data set's `element_spec`, with the first dimension of every array left open (the last batch may be
         smaller).
 
     Returns:
@@ -44,13 +44,7 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
     """
     check_dataset("to_tf_dataset", dataset)
     if output_signature is None:
-        with dataset.epoch(0) as feed:
-            first = next(feed, None)
-        if first is None:
-            raise PlanError("to_tf_dataset", "the data set is empty, so its output_signature must be given")
-        for path, column in leaves(first):
-            _check(path, column)
-        output_signature = map_tree(_spec, first)
+        output_signature = _signature(dataset)
 
     def elements() -> Iterator[Tree]:
         with iter(dataset) as feed:
@@ -58,6 +52,17 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
                 yield map_tree(_value, element)
 
     return tf.data.Dataset.from_generator(elements, output_signature=output_signature)
+
+
+def _signature(dataset: Dataset) -> Any:
+    with dataset.epoch(0) as feed:
+        first = next(feed, None)
+    if first is None:
+        raise PlanError("to_tf_dataset", "the data set is empty, so its output_signature must be given")
+    for path, column in leaves(first):
+        _check(path, column)
+    told = (spec for _, spec in leaves(dataset.element_spec))
+    return map_tree(lambda column: _spec(column, next(told).shape), first)
 
 
 def _value(column: Any) -> Any:
@@ -72,21 +77,21 @@ def _value(column: Any) -> Any:
 
 def _check(path: str, column: Any) -> None:
     try:
-        _spec(column)
+        _spec(column, ())
     except TypeError:
         kind = getattr(column, "dtype", type(column).__name__)
         what = f"TensorFlow has no tensor for {path or 'the element'} ({kind}): leave it out with select_columns(), or "
         raise PlanError("to_tf_dataset", f"{what}make numbers of it with map()") from None
 
 
-def _spec(column: Any) -> Any:
+def _spec(column: Any, shape: tuple[int | None, ...]) -> Any:
+    """The signature of a column whose sides of length None may differ between elements."""
     value = _value(column)
     if isinstance(value, tf.RaggedTensor):
-        shape = [None] * (value.ragged_rank + 1) + value.flat_values.shape[1:].as_list()
-        return tf.RaggedTensorSpec(shape, value.dtype, ragged_rank=value.ragged_rank)
+        inner = value.flat_values.shape[1:].as_list()
+        return tf.RaggedTensorSpec([None] * (value.ragged_rank + 1) + inner, value.dtype, ragged_rank=value.ragged_rank)
     if isinstance(value, tf.SparseTensor):
         return tf.SparseTensorSpec([None, *column.dense_shape[1:]], value.dtype)
     if isinstance(column, (bytes, Bytes)):
         return tf.TensorSpec([None, *column.shape[1:]] if isinstance(column, Bytes) else [], tf.string)
-    shape = np.shape(value)
     return tf.TensorSpec([None, *shape[1:]] if shape else [], np.asarray(value).dtype)
