@@ -178,6 +178,18 @@ def test_a_reader_that_has_enough_ends_the_command_without_a_word(record_file, a
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
+WRONG = [("bogus",), ("head",), ("head", "-n", "0", "x"), ("pack", "bogus"), ("head", "nowhere")]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_what_cannot_run_ends_with_2_where_nobody_can_be_told(arguments):
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*PROGRAM, *arguments], stdout=subprocess.DEVNULL, stderr=full, check=False)
+
+    assert done.returncode == 2
+
+
 def test_a_pipe_that_breaks_elsewhere_is_an_error(wellfed, failing):
     failing(BrokenPipeError(32, "Broken pipe", "hdfs://x"))
 

@@ -178,6 +178,11 @@ def _from_tfds(folder: Folder) -> DatasetFolder:
 
 
 def _why_not(folder: Folder, version: str | None) -> str:
+    if not is_url(folder.path) and Path(folder.path).is_file():
+        return (
+            "is a file; the folder of a data set is due, which holds .wellfed/manifest.json or dataset_info.json. "
+            "`wellfed pack tfrecord` makes one of TFRecord files"
+        )
     names = folder.names()
     if not names:
         return "no such folder, or it is empty"
@@ -188,5 +193,6 @@ def _why_not(folder: Folder, version: str | None) -> str:
         return f"has no version {version}" + (f"; it has {', '.join(have)}" if have else "")
     return (
         "holds no data set: no .wellfed/manifest.json, no dataset_info.json. "
-        'Open bare TFRecord files by a pattern, such as "folder/*.tfrecord"'
+        'Open bare TFRecord files by a pattern, such as "folder/*.tfrecord", or make a data set of them with '
+        "`wellfed pack tfrecord`"
     )

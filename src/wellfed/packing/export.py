@@ -27,7 +27,7 @@ from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ByteString, ClassLabel, DatasetFolder, FeatureType, Image, Schema, Text, open_dataset
 from wellfed.errors import PackError, WellfedError
 from wellfed.io import TFRecordReader
-from wellfed.io.files import is_url
+from wellfed.io.files import is_url, local_path
 from wellfed.packing.parquet import write_parquet
 
 if TYPE_CHECKING:
@@ -121,10 +121,12 @@ Write = Callable[[Path, str, Iterator[Row]], int]
 def _checked_place(out: PathLike) -> Path:
     if is_url(out):
         raise PackError("is a URL: export to a folder of this machine", str(out))
-    place = Path(out)
+    place = Path(local_path(out))
     if place.is_symlink() and not place.exists():
         raise PackError("is a broken link: choose another folder, or remove it", str(place))
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    if place.exists() and not place.is_dir():
+        raise PackError("is a file: give a folder", str(place))
+    if place.exists() and any(place.iterdir()):
         raise PackError("is there already: choose another folder, or empty this one", str(place))
     return place
 
