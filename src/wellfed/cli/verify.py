@@ -26,8 +26,21 @@ def command(paths: tuple[str, ...], checksums: bool, as_json: bool) -> None:
     \b
     Example: wellfed verify out/
     """
-    names = [name for path in paths for name in ([path] if summary.is_folder(path) else summary.files_of(path))]
-    raise SystemExit(max([_verified(name, checksums=checksums, as_json=as_json) for name in names], default=0))
+    codes = []
+    for path in paths:
+        try:
+            names = [path] if summary.is_folder(path) else summary.files_of(path)
+        except (WellfedError, OSError) as error:
+            codes.append(_unchecked(error))
+            continue
+        codes += [_verified(name, checksums=checksums, as_json=as_json) for name in names]
+    raise SystemExit(max(codes, default=0))
+
+
+def _unchecked(error: Exception) -> int:
+    """Says why something cannot be checked: what comes after it is to be checked too."""
+    click.echo(f"wellfed: {sentence(error)}", err=True)
+    return COULD_NOT_RUN
 
 
 def _verified(path: str, *, checksums: bool, as_json: bool) -> int:
@@ -40,9 +53,8 @@ def _verified(path: str, *, checksums: bool, as_json: bool) -> int:
                 report = summary.verify_dataset(path, checksums=checksums, progress=progress)
             else:
                 report = summary.verify_file(path, progress=progress)
-    except (WellfedError, OSError) as error:  # What comes after it is to be checked too.
-        click.echo(f"wellfed: {sentence(error)}", err=True)
-        return COULD_NOT_RUN
+    except (WellfedError, OSError) as error:
+        return _unchecked(error)
     if isinstance(report, summary.DatasetReport):
         render.verified_dataset(report, as_json=as_json)
     else:

@@ -17,7 +17,7 @@ from wellfed.io import TFRecordReader
 from wellfed.summary.target import find_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wellfed.io.files import PathLike
 
@@ -85,11 +85,11 @@ class Head:
     error: RecordError | ExampleError | None = None
 
 
-def head(path: PathLike, *, count: int = 5, split: str | None = None) -> Head:
+def head(path: PathLike | Iterable[PathLike], *, count: int = 5, split: str | None = None) -> Head:
     """Reads the first records.
 
     Args:
-      path: A data set's folder, a TFRecord file, or a pattern of files.
+      path: A data set's folder; or a TFRecord file, a pattern of files, or several of them.
       count: How many records.
       split: Of a data set; None for its first.
 
@@ -226,5 +226,7 @@ def _of_numbers(values: np.ndarray[Any, Any]) -> tuple[str, dict[str, Any]]:
     first = values.reshape(-1)[:_FIRST_VALUES]
     more = ", ..." if values.size > _FIRST_VALUES else ""
     shape = "x".join(str(size) for size in values.shape)
-    text = f"{values.dtype} {shape}" + (f": {', '.join(str(value) for value in first)}{more}" if values.size else "")
+    text = f"{values.dtype} {shape}" + (
+        f": {', '.join(str(value) for value in first)}{more}" if values.size else ": no values"
+    )
     return text, {"shape": list(values.shape), "dtype": values.dtype.name, "first": first.tolist()}

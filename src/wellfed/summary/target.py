@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from wellfed.io.files import is_url, local_path
 from wellfed.io.patterns import expand_patterns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from wellfed.io.files import PathLike
 
 
@@ -38,6 +41,13 @@ def is_folder(path: PathLike) -> bool:
     return Path(local_path(path)).is_dir()
 
 
+def groups_of(paths: Sequence[str]) -> list[list[str]]:
+    """Returns what is looked at together: each data set's folder by itself, then all files as one."""
+    folders = [[path] for path in paths if is_folder(path)]
+    files = [path for path in paths if not is_folder(path)]
+    return [*folders, files] if files else [*folders]
+
+
 def files_of(path: PathLike) -> list[str]:
     """Returns all files of a data set's folder, or those that a path or pattern names.
 
@@ -50,18 +60,23 @@ def files_of(path: PathLike) -> list[str]:
     return [file for split in open_dataset(path).splits.values() for file in split.files]
 
 
-def find_target(path: PathLike, split: str | None) -> Target:
-    """Returns the files of a split of a data set, or those that a path or pattern names.
+def find_target(path: PathLike | Iterable[PathLike], split: str | None) -> Target:
+    """Returns the files of a split of a data set, or those that a path or pattern, or several, name.
 
     Raises:
-      DatasetError: The folder holds no data set, or not this split; a pattern asks for shards that are missing.
+      DatasetError: The folder holds no data set, or not this split, or is one of several paths; a pattern asks for
+        shards that are missing.
       FileNotFoundError: The pattern matches nothing.
     """
-    if not is_folder(path):
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    folder = next(filter(is_folder, paths), None)
+    if folder is None:
         if split is not None:
-            raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
-        return Target(None, "", [str(file) for file in expand_patterns(path)])
-    dataset = open_dataset(path)
+            raise DatasetError("only the folder of a data set has splits; this is no folder", str(paths[0]))
+        return Target(None, "", [str(file) for file in expand_patterns(paths)])
+    if len(paths) > 1:
+        raise DatasetError("is a folder among several paths: give it alone, or files and patterns only", str(folder))
+    dataset = open_dataset(folder)
     name = split or next(iter(dataset.splits), "")
     if name not in dataset.splits:
         have = ", ".join(dataset.splits) or "none"
