@@ -209,6 +209,7 @@ def profiled(found: Profile, *, as_json: bool) -> None:
     _first_of(f"left out {_counted(len(damage), 'damaged region')}:", [f"{region.path}: {region}" for region in damage])
     _lost("left out", found.stats.skipped)
     _lost("replaced", found.stats.replaced)
+    _first_of("files that changed meanwhile, so the figures may be of more than one content:", found.changed)
     _say(str(found))
 
 
