@@ -9,6 +9,7 @@ from wellfed.cli import render
 from wellfed.cli.main import COULD_NOT_RUN, FOUND_SOMETHING, sentence
 from wellfed.cli.progress import bytes_bar
 from wellfed.cli.values import place
+from wellfed.datasets import is_dataset
 from wellfed.errors import WellfedError
 
 
@@ -29,11 +30,12 @@ def command(paths: tuple[str, ...], checksums: bool, as_json: bool) -> None:
     codes = []
     for path in paths:
         try:
-            names = [path] if summary.is_folder(path) else summary.files_of(path)
+            is_folder = is_dataset(path)
+            names = [path] if is_folder else summary.files_of(path)
         except (WellfedError, OSError) as error:
             codes.append(_unchecked(error))
             continue
-        codes += [_verified(name, checksums=checksums, as_json=as_json) for name in names]
+        codes += [_verified(name, is_folder, checksums=checksums, as_json=as_json) for name in names]
     raise SystemExit(max(codes, default=0))
 
 
@@ -43,12 +45,11 @@ def _unchecked(error: Exception) -> int:
     return COULD_NOT_RUN
 
 
-def _verified(path: str, *, checksums: bool, as_json: bool) -> int:
+def _verified(path: str, is_folder: bool, *, checksums: bool, as_json: bool) -> int:
     """Checks a folder or a file, prints what was found, and returns the exit code."""
-    folder = summary.is_folder(path)
     try:
-        with bytes_bar(lambda: summary.files_of(path)) as progress:
-            if folder:
+        with bytes_bar(lambda: summary.files_of(path) if is_folder else [path]) as progress:
+            if is_folder:
                 report: summary.DatasetReport | summary.FileReport
                 report = summary.verify_dataset(path, checksums=checksums, progress=progress)
             else:

@@ -17,7 +17,7 @@ from wellfed.datasets.folder import Folder, open_folder
 from wellfed.datasets.manifest import MANIFEST, UNFINISHED, Manifest, parse_json
 from wellfed.datasets.tfds import DATASET_INFO, read_schema, read_splits
 from wellfed.errors import DatasetError
-from wellfed.io.files import is_url
+from wellfed.io.files import is_url, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
       RemoteError: The URL cannot be reached.
     """
     if not is_url(path):
-        return Path(path).is_dir()
+        return Path(local_path(path)).is_dir()
     if _PATTERN.search(os.fspath(path)):
         return False
     folder = open_folder(path)
