@@ -209,6 +209,9 @@ def main() -> None:
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         if signal.getsignal(number) == signal.SIG_DFL:  # `nohup` has SIGHUP ignored.
             signal.signal(number, _stop)
+    for closed in ("stdout", "stderr"):  # `2>&-`: the next file that is opened would take its place.
+        if getattr(sys, closed) is None:
+            setattr(sys, closed, open(os.devnull, "w"))  # noqa: PTH123, SIM115 -- open until the process ends.
     if isinstance(sys.stdout, io.TextIOWrapper):  # A name that the terminal has no letters for is still told.
         sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="wellfed")
