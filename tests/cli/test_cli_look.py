@@ -182,6 +182,16 @@ def test_head_of_a_protocol_that_nothing_reads_says_so(wellfed):
 # --- schema --------------------------------------------------------------------------------------
 
 
+def test_a_record_that_does_not_fit_the_schema_is_named(wellfed, packed, bare, tmp_path):
+    shard = packed / "digits-test.tfrecord-00000-of-00002"
+    shard.write_bytes(bare.read_bytes())
+    shown, exported = wellfed("head", packed, "--split", "test"), wellfed("export", packed, tmp_path / "back")
+
+    assert (shown.exit_code, exported.exit_code) == (2, 2)
+    assert shown.stderr.endswith(f"({shard}: record 0)\n")
+    assert exported.stderr.endswith(f"({shard}: record 0)\n")
+
+
 def test_schema_of_a_data_set_shows_its_types(wellfed, packed):
     assert wellfed("schema", packed).stdout.splitlines()[1:] == [
         "  image     Image  28x28x1 uint8 png",

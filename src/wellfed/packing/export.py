@@ -25,7 +25,7 @@ import numpy as np
 from wellfed import image
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ByteString, ClassLabel, DatasetFolder, FeatureType, Image, Schema, Text, open_dataset
-from wellfed.errors import PackError, WellfedError
+from wellfed.errors import ExampleError, PackError, WellfedError
 from wellfed.io import TFRecordReader
 from wellfed.io.files import is_url, local_path
 from wellfed.packing.parquet import write_parquet
@@ -158,9 +158,14 @@ def _writer(to: str, schema: Schema, folder: str) -> Write:
 def _rows(files: list[str], schema: Schema) -> Iterator[Row]:
     """Gives each record's values: pictures as they are stored, classes as numbers, text as `str`."""
     for file in files:
-        records = iter(TFRecordReader(file))
+        records, before = iter(TFRecordReader(file)), 0
         while batch := list(islice(records, _BATCH)):
-            columns = schema.parse_stored(batch)
+            try:
+                columns = schema.parse_stored(batch)
+            except ExampleError as error:
+                number = error.example_index
+                raise type(error)(error.reason, error.feature, number, file, before + number) from None
+            before += len(batch)
             names = [name for name, kind in schema.items() if not _is_encoded(kind)]
             values = {**columns, **schema.decode(columns, names)}
             yield from (

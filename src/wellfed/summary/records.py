@@ -136,7 +136,10 @@ def view_record(file: str, record: int, payload: bytes, schema: Schema | None) -
         features = tuple(_view(name, *_guess(values)) for name, values in sorted(context.items()))
         features += tuple(_view(name, None, [_guess(step)[1] for step in lists[name]]) for name in sorted(lists))
     else:
-        features = tuple(_view(name, kind, _decoded(name, schema, payload)) for name, kind in schema.items())
+        try:
+            features = tuple(_view(name, kind, _decoded(name, schema, payload)) for name, kind in schema.items())
+        except ExampleError as error:
+            raise type(error)(error.reason, error.feature, 0, file, record) from None
     nothing = None if features else _view("no features", None, payload)
     return RecordView(file, record, len(payload), features, nothing)
 
