@@ -130,7 +130,7 @@ class Manifest:
                 name=values["name"],
                 version=values["version"],
                 schema=Schema.from_json(values["schema"], values["records"]),
-                splits={name: tuple(Shard(**shard) for shard in shards) for name, shards in values["splits"].items()},
+                splits={name: tuple(_shard(**shard) for shard in shards) for name, shards in values["splits"].items()},
                 compression=values["compression"],
                 seed=values["seed"],
                 options=values["options"],
@@ -139,6 +139,22 @@ class Manifest:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DatasetError(f"is damaged: {error!r}. Pack the data set again", path) from error
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name is that of a file right in the folder, as a shard's is: no other is read or removed by it."""
+    return bool(name) and not name.startswith(".") and not set(name) & {"/", "\\", "\0"}
+
+
+def plain_name(name: str) -> str:
+    """Returns the name of a shard; raises ValueError where it is no plain one."""
+    if not is_plain_name(name):
+        raise ValueError(f"a shard is named {name!r}, which is no plain file name")
+    return name
+
+
+def _shard(file: str, **facts: Any) -> Shard:
+    return Shard(plain_name(file), **facts)
 
 
 def pointer_to_json(version: str) -> str:
