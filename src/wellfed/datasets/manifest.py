@@ -130,7 +130,10 @@ class Manifest:
                 name=values["name"],
                 version=values["version"],
                 schema=Schema.from_json(values["schema"], values["records"]),
-                splits={name: tuple(_shard(**shard) for shard in shards) for name, shards in values["splits"].items()},
+                splits={
+                    plain_name(name): tuple(_shard(**shard) for shard in shards)
+                    for name, shards in values["splits"].items()
+                },
                 compression=values["compression"],
                 seed=values["seed"],
                 options=values["options"],
@@ -142,14 +145,14 @@ class Manifest:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name is that of a file right in the folder, as a shard's is: no other is read or removed by it."""
+    """Whether a name is that of a file right in its folder: metadata may be damaged, or name what lies elsewhere."""
     return bool(name) and not name.startswith(".") and not set(name) & {"/", "\\", "\0"}
 
 
 def plain_name(name: str) -> str:
-    """Returns the name of a shard; raises ValueError where it is no plain one."""
+    """Returns the name of a shard or a split, which is part of a file's name; raises ValueError for any other."""
     if not is_plain_name(name):
-        raise ValueError(f"a shard is named {name!r}, which is no plain file name")
+        raise ValueError(f"{name!r} is no plain file name")
     return name
 
 

@@ -198,7 +198,7 @@ def read_splits(folder: Folder) -> tuple[str, str, dict[str, list[tuple[str, int
             counts = [int(count) for count in split.get("shardLengths", [])]
             template = split.get("filepathTemplate") or TEMPLATE
             names = (shard_name(info["name"], split["name"], at, len(counts), template) for at in range(len(counts)))
-            splits[split["name"]] = list(zip(map(plain_name, names), counts, strict=True))
+            splits[plain_name(split["name"])] = list(zip(map(plain_name, names), counts, strict=True))
         return info["name"], info.get("version", ""), splits
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DatasetError(f"is damaged: {error!r}", path) from error
