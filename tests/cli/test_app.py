@@ -178,6 +178,29 @@ def test_a_reader_that_has_enough_ends_the_command_without_a_word(record_file, a
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
+WRONG = [("bogus",), ("head",), ("head", "-n", "0", "x"), ("pack", "bogus"), ("head", "nowhere")]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_what_cannot_run_ends_with_2_where_nobody_can_be_told(arguments):
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*PROGRAM, *arguments], stdout=subprocess.DEVNULL, stderr=full, check=False)
+
+    assert done.returncode == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that closes descriptors")
+@pytest.mark.parametrize("closed", ["1", "2"])
+@pytest.mark.parametrize("arguments", [*ANSWERS, ("pack", "numpy", "{file}", "nowhere")], ids=" ".join)
+def test_a_closed_descriptor_changes_no_exit_code(record_file, tmp_path, arguments, closed):
+    command = [*PROGRAM, *(argument.format(file=record_file) for argument in arguments)]
+    shell = ["sh", "-c", f'"$@" {closed}>&-', "sh", *command]
+    done = subprocess.run(shell, stdin=subprocess.DEVNULL, capture_output=True, cwd=tmp_path, check=False)
+
+    assert done.returncode == (2 if "nowhere" in arguments else 0)
+
+
 def test_a_pipe_that_breaks_elsewhere_is_an_error(wellfed, failing):
     failing(BrokenPipeError(32, "Broken pipe", "hdfs://x"))
 

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +52,7 @@ def test_the_json_is_one_object_with_the_fields_of_the_account(wellfed, pairs):
 
     assert done.stdout.count("\n") == 1
     assert sorted(content) == [
+        "changed",
         "consumer_seconds",
         "damage",
         "elements",
@@ -67,6 +70,20 @@ def test_the_json_is_one_object_with_the_fields_of_the_account(wellfed, pairs):
         "waited_seconds",
     ]
     assert (content["elements"], content["epochs"]) == (40, 3)
+
+
+def test_several_files_are_fed_together(wellfed, pairs):
+    files = sorted(pairs.parent.glob(pairs.name))
+    content = steps_of(wellfed("bench", *files, "--steps", 1, "--batch-size", 1000, "--json"))
+
+    assert content["stages"][0]["rows"] == 1000
+
+
+def test_the_folder_of_a_data_set_is_fed_alone(wellfed, packed, pairs):
+    done = wellfed("bench", pairs, packed, "--steps", 1)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{packed}: is a folder among several paths: give it alone" in done.stderr
 
 
 def test_batches_have_the_size_that_was_asked_for(wellfed, pairs):
@@ -121,7 +138,78 @@ def test_the_trace_is_written_where_it_was_asked_for(wellfed, pairs, tmp_path):
     }
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="Windows has none")
+def test_a_trace_into_the_output_comes_behind_the_answer(pairs, tmp_path):
+    (tmp_path / "out").symlink_to("/dev/stdout")  # Were it replaced, only the link would be lost.
+    command = [sys.executable, "-c", "from wellfed.cli import main; main()", "bench", str(pairs), "--steps", "2"]
+    done = subprocess.run([*command, "--trace", str(tmp_path / "out")], capture_output=True, text=True, check=True)
+
+    assert (tmp_path / "out").is_symlink()
+    assert "traceEvents" in json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has none")
+def test_a_trace_does_not_take_the_place_of_a_device(wellfed, pairs, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    done = wellfed("bench", pairs, "--steps", 2, "--trace", tmp_path / "pipe")
+    os.close(reading)
+
+    assert done.exit_code == 0
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
+def test_a_trace_that_meets_a_full_disk_is_named_below_the_answer(wellfed, pairs, tmp_path):
+    (tmp_path / "full").symlink_to("/dev/full")  # Were it replaced, only the link would be lost.
+    done = wellfed("bench", pairs, "--steps", 2, "--trace", tmp_path / "full")
+
+    assert done.exit_code == 2
+    assert done.stderr == f"wellfed: {tmp_path / 'full'}: No space left on device\n"
+    assert "elements/s" in done.stdout
+
+
+def append(path):
+    with path.open("ab") as file:
+        file.write(path.read_bytes())
+
+
+def replace(path):
+    path.with_name("new").write_bytes(path.read_bytes())
+    path.with_name("new").replace(path)
+
+
+CHANGES = {
+    "grows": append,
+    "is replaced": replace,
+    "is cut": lambda path: os.truncate(path, 1000),
+    "is removed": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_file_that_changes_meanwhile_is_named(wellfed, pairs, monkeypatch, change):
+    changing, other = sorted(pairs.parent.glob(pairs.name))
+    monkeypatch.setattr("wellfed.feed.profile", partial(wf.profile, consume=lambda _: change(changing)))
+    done = wellfed("bench", changing, other, "--steps", 1, "--batch-size", 1000)
+
+    told = f"files that changed meanwhile, so the figures may be of more than one content:\n  {changing}\n"
+    assert done.exit_code == 1
+    assert told in done.stdout
+    assert str(other) not in done.stdout
+
+
+def test_a_file_without_records_has_no_figures(wellfed, tmp_path):
+    (tmp_path / "empty").touch()
+    done = wellfed("bench", tmp_path / "empty")
+
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "No element was delivered.")
+
+
 FAULTS = {
+    "a time that never comes": (["{pairs}", "--seconds", "nan"], 2, "expected seconds above 0"),
+    "no time": (["{pairs}", "--seconds", "0"], 2, "expected seconds above 0"),
+    "a batch of more than there can be": (["{pairs}", "--batch-size", "9" * 30], 2, "expected a whole number"),
     "no such file": (["nowhere.tfrecord"], 2, "nowhere.tfrecord"),
     "no records": ([__file__], 2, "not a TFRecord"),
     "no such size": (["{pairs}", "--resize", "big"], 2, "big"),

@@ -39,6 +39,40 @@ def test_what_cannot_be_exported_is_one_sentence(wellfed, packed, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+def test_a_file_in_the_place_of_the_data_set_is_told_from_a_folder(wellfed, packed, tmp_path):
+    shard = packed / "digits-test.tfrecord-00000-of-00002"
+    done = wellfed("export", shard, tmp_path / "back")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"wellfed: {shard}: is a file; the folder of a data set is due")
+    assert "`wellfed pack tfrecord` makes one" in done.stderr
+
+
+def test_a_folder_of_bare_files_says_what_makes_a_data_set_of_them(wellfed, tmp_path):
+    (tmp_path / "x.tfrecord").touch()
+    done = wellfed("export", tmp_path, tmp_path / "back")
+
+    assert done.exit_code == 2
+    assert "make a data set of them with `wellfed pack tfrecord`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("under", "told"), [("", "is a file: give a folder"), ("x", "is a file, where a folder is due")]
+)
+def test_a_file_in_the_place_of_the_output_is_told(wellfed, packed, tmp_path, under, told):
+    (tmp_path / "mine").write_text("kept")
+    done = wellfed("export", packed, tmp_path / "mine" / under)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert (tmp_path / "mine").read_text() == "kept"
+
+
+def test_an_output_with_a_protocol_is_the_folder_of_that_path(wellfed, packed, tmp_path):
+    assert wellfed("export", packed, f"file://{tmp_path}/back", "--split", "test").exit_code == 0
+    assert (tmp_path / "back" / "test").is_dir()
+
+
 STOPS_ITSELF = """
 import os, signal, sys
 from wellfed.cli.main import main

@@ -5,6 +5,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from wellfed.example import encode_example
@@ -121,6 +122,35 @@ def test_json_of_numbers_that_are_not_finite_is_json(wellfed, tmp_path):
     assert features["NaN"]["text"] == "Infinity"
 
 
+def test_head_of_several_files_shows_the_first_records_of_all_together(wellfed, notes):
+    done = wellfed("head", notes / "a", notes / "b", "-n", 2, "--json")
+
+    assert [(line["file"], line["record"]) for line in lines(done)] == [(str(notes / "a"), 0), (str(notes / "b"), 0)]
+
+
+def test_head_of_several_folders_shows_the_first_records_of_each(wellfed, packed, bare):
+    done = wellfed("head", packed, bare, packed, "-n", 1, "--json")
+
+    shard = str(packed / "digits-train.tfrecord-00000-of-00002")
+    assert [line["file"] for line in lines(done)] == [shard, shard, str(bare)]
+
+
+def test_head_of_a_list_without_values_does_not_look_like_a_zero(wellfed, tmp_path):
+    with TFRecordWriter(tmp_path / "x") as writer:
+        writer.write(encode_example({"x": np.zeros(0, np.int64)}))
+
+    assert wellfed("head", tmp_path / "x").stdout.splitlines()[-1] == "  x  int64 0: no values"
+
+
+@pytest.mark.parametrize(("command", "option"), [("head", "-n"), ("schema", "--limit")])
+@pytest.mark.parametrize("count", ["0", "-1", "1.5", "9" * 30])
+def test_a_number_that_no_file_has_is_a_usage_error(wellfed, bare, command, option, count):
+    done = wellfed(command, bare, f"{option}={count}" if option.startswith("--") else f"{option}{count}")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "expected a whole number from 1 to" in " ".join(done.stderr.split())
+
+
 def test_head_of_an_empty_file_says_so(wellfed, tmp_path):
     (tmp_path / "empty.tfrecord").touch()
 
@@ -152,6 +182,16 @@ def test_head_of_a_protocol_that_nothing_reads_says_so(wellfed):
 # --- schema --------------------------------------------------------------------------------------
 
 
+def test_a_record_that_does_not_fit_the_schema_is_named(wellfed, packed, bare, tmp_path):
+    shard = packed / "digits-test.tfrecord-00000-of-00002"
+    shard.write_bytes(bare.read_bytes())
+    shown, exported = wellfed("head", packed, "--split", "test"), wellfed("export", packed, tmp_path / "back")
+
+    assert (shown.exit_code, exported.exit_code) == (2, 2)
+    assert shown.stderr.endswith(f"({shard}: record 0)\n")
+    assert exported.stderr.endswith(f"({shard}: record 0)\n")
+
+
 def test_schema_of_a_data_set_shows_its_types(wellfed, packed):
     assert wellfed("schema", packed).stdout.splitlines()[1:] == [
         "  image     Image  28x28x1 uint8 png",
@@ -168,6 +208,7 @@ def test_the_golden_json_of_schema(wellfed, packed):
         "type": {"type": "Image", "shape": [28, 28, 1], "dtype": "uint8", "encoding_format": "png"},
         "facts": None,
         "reason": "",
+        "folder": str(packed),
     }
     assert label["type"]["names"] == [str(digit) for digit in range(10)]
     assert filename["type"] == {"type": "Text"}
@@ -180,6 +221,18 @@ def test_schema_of_bare_files_reads_their_records(wellfed, bare):
     assert found["y"]["facts"]["counts"] == [0, 2]
     assert found["name"]["facts"]["looks"] == {"text": 3}
     assert found["x"]["type"] is None
+
+
+def test_schema_of_several_files_is_that_of_all_their_records(wellfed, bare, tmp_path):
+    (tmp_path / "other").write_bytes(bare.read_bytes())
+
+    assert wellfed("schema", bare, tmp_path / "other").stdout.splitlines()[0] == "6 records read"
+
+
+def test_schema_of_several_folders_says_whose_each_feature_is(wellfed, packed, bare):
+    done = wellfed("schema", bare, packed, "--json")
+
+    assert [line["folder"] for line in lines(done)] == [*[str(packed)] * 3, *[""] * 4]
 
 
 def test_schema_reads_a_data_sets_records_when_asked(wellfed, packed):
@@ -277,6 +330,17 @@ def test_verify_goes_on_after_files_that_cannot_be_checked(wellfed, bare, tmp_pa
     assert [line.split(": ")[1] for line in done.stderr.splitlines()] == [str(page), str(gone), str(tmp_path)]
 
 
+def test_verify_goes_on_after_a_pattern_that_matches_nothing(wellfed, bare, tmp_path):
+    done = wellfed("verify", tmp_path / "no-*", bare)
+
+    assert (done.exit_code, done.stdout) == (2, f"{bare}  3 records\n")
+    assert done.stderr == f"wellfed: no file matches {tmp_path / 'no-*'}\n"
+
+
+def test_one_record_is_a_record(wellfed, notes):
+    assert wellfed("verify", notes / "a").stdout == f"{notes / 'a'}  1 record\n"
+
+
 def test_a_shard_that_cannot_be_read_does_not_hide_the_others(wellfed, packed):
     first_shard(packed).unlink()
     first_shard(packed).mkdir()
@@ -344,6 +408,14 @@ def test_a_command_without_an_option_for_damage_names_none(wellfed, tmp_path, co
 
     assert done.exit_code == 1
     assert done.stderr.endswith("only 13 left. List the damage with `wellfed verify`.\n")
+
+
+@pytest.mark.parametrize("command", ["head", "schema", "verify", "index"])
+def test_a_file_in_the_place_of_a_folder_is_named(wellfed, bare, command):
+    done = wellfed(command, bare / "x" / "y")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"wellfed: {bare / 'x' / 'y'}: {bare} is a file, where a folder is due\n"
 
 
 def test_a_split_of_a_file_is_refused(wellfed, packed):

@@ -182,10 +182,54 @@ WRONG_COMMANDS = {
     "binary field twice": (["binary", __file__, "out", "--field", "x:u1", "--field", "x:u1"], "given twice"),
     "binary dtype": (["binary", __file__, "out", "--field", "x:what"], "what"),
     "csv delimiter": (["csv", __file__, "out", "--delimiter", "ab"], "delimiter must be one character"),
-    "numpy without a file": (["numpy", "out"], "Missing argument 'FILES"),
+    "numpy without a file": (["numpy", "out"], "FILES and OUT are both due"),
     "numpy array without a name": (["numpy", "x=a.npy", "b.npy", "out"], "expected NAME=FILE"),
     "two clusters": (["numpy", "x.npy", "out", "--dask", "a", "--ray", "b"], "x.npy"),
 }
+
+
+SEVERAL = {
+    "csv": ("x\n{}\n", ()),
+    "binary": ("{}", ("--field", "x:u1")),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "options"), [(name, *each) for name, each in SEVERAL.items()], ids=SEVERAL
+)
+def test_several_files_are_packed_as_a_pattern_of_them(wellfed, tmp_path, command, content, options):
+    for number in range(3):
+        (tmp_path / f"part-{number}").write_text(content.format(number))
+    for out, files in {"a": ["part-*"], "b": ["part-0", "part-1", "part-2"]}.items():
+        done = wellfed("pack", command, *(tmp_path / file for file in files), tmp_path / out, "--name", "x", *options)
+        assert done.exit_code == 0, done.stderr
+
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_several_tfrecords_are_packed_together(wellfed, packed, tmp_path):
+    done = wellfed("pack", "tfrecord", *sorted(packed.glob("digits-*")), tmp_path / "anew", "--json")
+
+    assert json.loads(done.stdout)["records"] == {"train": 100}
+
+
+def test_the_folder_of_a_data_set_is_packed_alone(wellfed, packed, tmp_path):
+    done = wellfed("pack", "tfrecord", packed, packed, tmp_path / "anew")
+
+    assert done.exit_code == 2
+    assert "is a folder among several paths: give it alone" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["csv", "binary", "tar", "parquet", "numpy", "tfrecord"])
+def test_a_forgotten_output_does_not_take_a_file_of_the_input(wellfed, tmp_path, command):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+    field = ("--field", "x:u1") if command == "binary" else ()
+    done = wellfed("pack", command, tmp_path / "a", tmp_path / "b", "--overwrite", *field)
+
+    assert done.exit_code == 2
+    assert "OUT, the last argument, is the folder to pack into" in " ".join(done.stderr.split())
+    assert (tmp_path / "b").read_text() == "b"
 
 
 @pytest.mark.parametrize(("command", "text"), WRONG_COMMANDS.values(), ids=WRONG_COMMANDS)
@@ -325,6 +369,7 @@ WRONG_OPTIONS = {
     "size": (["--shard-size", "big"], "expected a size such as 256MB"),
     "shards": (["--shards", "many"], "expected a number, or one a split"),
     "picture size": (["--resize", "10x"], "expected HEIGHTxWIDTH"),
+    "picture side": (["--resize", "99999999999"], "each below a million"),
     "field": (["--fields", "depth"], "must be one of 'format'"),
     "channels": (["--channels", "bgr"], 'needs encoding="raw"'),
     "version": (["--version", "2"], "three numbers"),

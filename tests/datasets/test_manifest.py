@@ -41,6 +41,7 @@ def changed(**fields):
     return json.dumps(json.loads(MANIFEST.to_json()) | fields)
 
 
+SHARD = {"file": "a", "records": 1, "bytes": 1, "crc32c": "00000000"}
 DAMAGE = {
     "nothing": ("", "is no JSON"),
     "half of it": (MANIFEST.to_json()[:200], "is no JSON"),
@@ -49,6 +50,9 @@ DAMAGE = {
     "a later version": (changed(format_version=2), "has format version 2, this wellfed reads 1"),
     "no name": (changed(name=None, schema=None), "is damaged"),
     "a shard of other fields": (changed(splits={"train": [{"file": "a"}]}), "is damaged"),
+    "a shard elsewhere": (changed(splits={"train": [SHARD | {"file": "../a"}]}), "'../a' is no plain file name"),
+    "a split elsewhere": (changed(splits={"../a": []}), "'../a' is no plain file name"),
+    "a hidden shard": (changed(splits={"train": [SHARD | {"file": ".wellfed"}]}), "'.wellfed' is no plain"),
     "a schema of other types": (changed(schema={"x": {"type": "?"}}), "is damaged"),
 }
 

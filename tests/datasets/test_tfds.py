@@ -248,6 +248,15 @@ def test_a_missing_features_file_says_which_tfds_writes_it(tmp_path):
         open_dataset(tmp_path)
 
 
+@pytest.mark.parametrize("field", ["filepathTemplate", "name"])
+def test_names_that_lead_out_of_the_folder_are_refused(tmp_path, field):
+    info = json.loads((ZOO / "1.2.0" / "dataset_info.json").read_text())
+    info["splits"][0][field] = "../x"
+
+    with pytest.raises(DatasetError, match="is no plain file name"):
+        open_dataset(zoo_with(tmp_path, dataset_info=json.dumps(info)))
+
+
 def test_old_metadata_without_templates_uses_the_usual_names(tmp_path):
     info = json.loads((ZOO / "1.2.0" / "dataset_info.json").read_text())
     for split in info["splits"]:

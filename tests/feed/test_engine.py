@@ -156,6 +156,21 @@ def test_ctrl_c_does_not_wait_for_a_users_function(verb):
     assert feed_threads() == []
 
 
+def test_ctrl_c_before_a_thread_has_started_is_ctrl_c(monkeypatch):
+    start = threading.Thread.start
+
+    def interrupted(thread):
+        if thread.name == "wellfed-feed-1":
+            raise KeyboardInterrupt
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(numbers())
+
+    assert feed_threads() == []
+
+
 def test_a_stream_that_is_left_anywhere_leaves_no_thread_and_needs_no_collector():
     gc.disable()  # A circle of references would hold the threads below the stream.
     try:

@@ -78,7 +78,7 @@ def test_an_empty_data_set_ends_however_many_steps_are_asked_for():
     assert wf.profile(numbers(0).batch(10), steps=5).stats.elements == 0
 
 
-@pytest.mark.parametrize("limit", [{"steps": 0}, {"seconds": 0.0}, {"seconds": -1}])
+@pytest.mark.parametrize("limit", [{"steps": 0}, {"seconds": 0.0}, {"seconds": -1}, {"seconds": np.nan}])
 def test_limits_must_be_above_0(limit):
     with pytest.raises(ValueError, match=r"must be above 0, got"):
         wf.profile(numbers(), **limit)
@@ -322,12 +322,14 @@ SENTENCES = {
         stats(9.0, READ, first=8.0),
         "and 80% of it went by before the first element: opening and indexing",
     ),
+    "a long start without a wait": (stats(0.1, READ, first=8.0, consumer=0.0), "and 80% of it went by before"),
     "a fast feed": (stats(0.1, READ, DECODE), "the consumer waited 1% of the time: the feed keeps up."),
     "small elements": (
         stats(0.1, READ, consumer=1.0),
         "handing elements over took 89%: batch() makes fewer and larger ones.",
     ),
     "nothing": (FeedStats(0, 0.0, 0.0), "Nothing was asked for yet."),
+    "no element": (FeedStats(0, 1.0, 0.0), "No element was delivered."),
 }
 
 
@@ -355,7 +357,7 @@ def test_the_json_has_every_field_and_the_sentence():
     found = wf.profile(numbers().batch(10))
     content = json.loads(found.to_json())
 
-    assert set(content) == {*FeedStats.__dataclass_fields__, "sentence", "epochs"}
+    assert set(content) == {*FeedStats.__dataclass_fields__, "sentence", "epochs", "changed"}
     assert set(content["stages"][0]) == set(StageStats.__dataclass_fields__)
     assert content["sentence"] == str(found)
 

@@ -148,6 +148,11 @@ def test_an_absurd_count_is_refused_quickly(folder):
         expand_patterns(folder("t-00000-of-99999999999") / "t-*")
 
 
+def test_an_absurd_count_of_a_spec_is_refused_quickly():
+    with pytest.raises(DatasetError, match="t@99999999999: asks for 99,999,999,999 shards; 1,000,000 at most"):
+        expand_patterns("t@99999999999")
+
+
 def test_a_pattern_over_folders(folder):
     root = folder("a/x-0", "b/x-0", "b/c/x-1")
 

@@ -236,6 +236,22 @@ def test_overwriting_replaces_all_of_the_old_data_set(tmp_path):
     assert contents(tmp_path / "out") == contents(tmp_path / "fresh")
 
 
+@pytest.mark.parametrize("named", ["../mine", "{root}/mine", "folder", "."])
+def test_overwriting_removes_nothing_but_shards_whatever_the_old_metadata_names(tmp_path, named):
+    out = tmp_path / "out"
+    pack(TinySource(9), out, name="old")
+    (tmp_path / "mine").write_text("kept")
+    (out / "folder").mkdir()
+    (out / "folder" / "mine").write_text("kept")
+    manifest = json.loads((out / ".wellfed" / "manifest.json").read_text())
+    manifest["splits"]["train"][0]["file"] = named.format(root=tmp_path)
+    (out / ".wellfed" / "manifest.json").write_text(json.dumps(manifest))
+
+    pack(TinySource(5), out, name="new", overwrite=True)
+    assert [path.read_text() for path in (tmp_path / "mine", out / "folder" / "mine")] == ["kept", "kept"]
+    assert len(numbers(out)) == 5
+
+
 def test_overwriting_with_the_same_options_makes_damaged_shards_good(tmp_path):
     pack(TinySource(9), tmp_path, name="tiny")
     before = contents(tmp_path)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import pickle
 import shutil
 import tarfile
@@ -214,6 +215,14 @@ def test_a_file_that_is_no_whole_tar_is_refused(make_files, content):
 
     with pytest.raises(SourceError, match="is no tar that can be read"):
         Cifar(root / "cifar.tar.gz").listing()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path):
+    os.mkfifo(tmp_path / "cifar.tar")
+
+    with pytest.raises(SourceError, match=r"cifar.tar: is a pipe or device; a tar is read from a file"):
+        Cifar(tmp_path / "cifar.tar")
 
 
 def test_it_pickles_without_its_pictures_and_gives_parts(corpus):

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import click
 
+from wellfed import summary
 from wellfed.cli import render
 from wellfed.cli.main import FOUND_SOMETHING
-from wellfed.cli.values import new_file, picture_size_or_side, place
+from wellfed.cli.values import new_file, number, picture_size_or_side, place, time
 
 _SECONDS = 5.0
 
 
 @click.command("bench", no_args_is_help=True)
-@click.argument("path", type=place)
+@click.argument("paths", type=place, nargs=-1, required=True)
 @click.option("--split", help="Of a data set. Default: its only one.")
-@click.option("--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Records in a batch.")
+@click.option("--batch-size", type=number, default=64, show_default=True, help="Records in a batch.")
 @click.option("--shuffle", is_flag=True, help="Feed in an exact random order; without it, in the order of the files.")
-@click.option("--steps", type=click.IntRange(min=1), help="Stop after so many batches.")
+@click.option("--steps", type=number, help="Stop after so many batches.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=time,
     help=f"Stop after this time. Default: {_SECONDS:g}, or none with --steps.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Threads that read and parse. Default: one a core.")
+@click.option("--threads", type=number, help="Threads that read and parse. Default: one a core.")
 @click.option(
     "--resize",
     type=picture_size_or_side,
@@ -41,13 +42,13 @@ _SECONDS = 5.0
     type=click.Choice(["raise", "skip"]),
     default="raise",
     show_default=True,
-    help="Damage of PATH's files ends the run, or is left out when they are indexed.",
+    help="Damage of files ends the run, or is left out when they are indexed.",
 )
 @click.option("--raw", is_flag=True, help="Feed the records' bytes, unparsed.")
 @click.option("--trace", type=new_file, metavar="FILE", help="Write who did what when; ui.perfetto.dev opens it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
-    path: str,
+    paths: tuple[str, ...],
     *,
     split: str | None,
     batch_size: int,
@@ -62,11 +63,11 @@ def command(
     trace: str | None,
     as_json: bool,
 ) -> None:
-    """Show how fast PATH is fed to training, which step limits it, and what would help.
+    """Show how fast PATHS are fed to training, which step limits it, and what would help.
 
-    PATH is a data set's folder, a TFRecord file, or a pattern of files. Features come from the data set's schema,
-    or are inferred from the first records. Epochs follow one another until time or steps are over. The exit code is 1
-    where rows or damage were left out, or rows replaced, which the answer names.
+    PATHS are TFRecord files or patterns, fed together, or the folder of one data set. Features come from the data set's
+    schema, or are inferred from the first records. Epochs follow one another until time or steps are over. The exit
+    code is 1 where rows or damage were left out, rows replaced, or files changed meanwhile; the answer names them.
 
     \b
     Example: wellfed bench 'train-*.tfrecord' --shuffle --seconds 10 --trace feed.json
@@ -75,13 +76,14 @@ def command(
         raise click.UsageError("--resize makes pictures of parsed records: leave out --raw")
     from wellfed.feed import open_to_profile, profile  # noqa: PLC0415 -- it takes a while, and --help needs none.
 
+    path = paths[0] if len(paths) == 1 else summary.find_target(paths, split).files
     dataset = open_to_profile(path, split, parse=not raw, resize=resize, on_error=on_error, on_damage=on_damage)
     if shuffle:
         dataset = dataset.shuffle(seed=0)
     dataset = dataset.batch(batch_size).with_options(threads=threads)
     found = profile(dataset, steps, seconds=_SECONDS if steps is None and seconds is None else seconds)
+    render.profiled(found, as_json=as_json)
     if trace is not None:
         found.save_trace(trace)
-    render.profiled(found, as_json=as_json)
-    if found.stats.skipped or found.stats.replaced or found.stats.damage:
+    if found.stats.skipped or found.stats.replaced or found.stats.damage or found.changed:
         raise SystemExit(FOUND_SOMETHING)

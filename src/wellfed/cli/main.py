@@ -20,6 +20,7 @@ import re
 import signal
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,6 +66,13 @@ class LazyGroup(click.Group):
 
 class App(LazyGroup):
     """The whole command: turns what a command raises into one sentence and an exit code."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs all of it; click itself tells a usage error."""
+        try:
+            return super().main(*args, **kwargs)
+        except OSError:  # Standard error is full.
+            sys.exit(COULD_NOT_RUN)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Reads the arguments; `--help` and `--version` are answered here, before any command is called."""
@@ -130,10 +138,20 @@ def _is_of_echo(error: BaseException) -> bool:
 def sentence(error: BaseException) -> str:
     """Returns an error as people read it: the library's sentence, then its notes."""
     if isinstance(error, OSError) and not isinstance(error, WellfedError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        reason = _where_a_folder_is_due(error) or error.strerror
+        text = f"{error.filename}: {reason}" if error.filename else reason
     else:
         text = str(error)
     return "\n".join([one_line(text), *getattr(error, "__notes__", ())])
+
+
+def _where_a_folder_is_due(error: OSError) -> str:
+    """Names the part of a path that is a file, though more of the path follows; "" for any other error."""
+    if not isinstance(error, NotADirectoryError) or not error.filename:
+        return ""
+    path = Path(os.fspath(error.filename))
+    file = next((part for part in (path, *path.parents) if part.is_file()), None)
+    return f"{file} is a file, where a folder is due" if file else ""
 
 
 def one_line(text: str) -> str:
@@ -191,6 +209,9 @@ def main() -> None:
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         if signal.getsignal(number) == signal.SIG_DFL:  # `nohup` has SIGHUP ignored.
             signal.signal(number, _stop)
+    for closed in ("stdout", "stderr"):  # `2>&-`: the next file that is opened would take its place.
+        if getattr(sys, closed) is None:
+            setattr(sys, closed, open(os.devnull, "w"))  # noqa: PTH123, SIM115 -- open until the process ends.
     if isinstance(sys.stdout, io.TextIOWrapper):  # A name that the terminal has no letters for is still told.
         sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="wellfed")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from wellfed.cli.packing_options import pack_command
+from wellfed.cli.packing_options import files_argument, pack_command
 from wellfed.cli.sections import source_option
 from wellfed.cli.values import Field, binary_field, place, shape
 from wellfed.sources import FixedBinary, Source
 
 
 @pack_command("binary", pictures=False)
-@click.argument("pattern", type=place)
+@files_argument("files", type=place)
 @source_option(
     "--field",
     "fields",
@@ -32,7 +32,7 @@ from wellfed.sources import FixedBinary, Source
 )
 @source_option("--label", metavar="FIELD", help="The field that is the class.")
 def command(
-    pattern: str,
+    files: tuple[str, ...],
     *,
     fields: tuple[Field, ...],
     dtypes: tuple[str, ...],
@@ -40,7 +40,7 @@ def command(
     header_bytes: int,
     label: str | None,
 ) -> Source:
-    """Pack the fixed-length records of the files that PATTERN names into OUT.
+    """Pack the fixed-length records of FILES, paths or patterns, into OUT.
 
     Types are NumPy's: uint8, <f4, >u2 (big-endian), S10 (10 bytes).
 
@@ -50,7 +50,7 @@ def command(
     described = {field.name: (field.dtype, field.shape) for field in _completed(fields, dtypes, shapes)}
     if len(described) < len(fields):
         raise click.UsageError("a field's name is given twice")
-    return FixedBinary(pattern, described, header_bytes, label)
+    return FixedBinary(files, described, header_bytes, label)
 
 
 def _completed(fields: tuple[Field, ...], dtypes: tuple[str, ...], shapes: tuple[tuple[int, ...], ...]) -> list[Field]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from wellfed.cli.packing_options import pack_command
+from wellfed.cli.packing_options import files_argument, pack_command
 from wellfed.cli.sections import source_option
 from wellfed.cli.values import named_file
 from wellfed.sources import Numpy, Source
 
 
 @pack_command("numpy", pictures=False)
-@click.argument("files", nargs=-1, required=True)
+@files_argument("files")
 @source_option("--label", metavar="NAME", help="The array that is the class: integers from 0.")
 def command(files: tuple[str, ...], label: str | None) -> Source:
     """Pack the rows of arrays into OUT: item i is row i of each.

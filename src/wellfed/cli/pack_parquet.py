@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import click
-
-from wellfed.cli.packing_options import pack_command
+from wellfed.cli.packing_options import files_argument, pack_command
 from wellfed.cli.sections import source_option
 from wellfed.cli.values import place, words
 from wellfed.sources import Parquet, Source
 
 
 @pack_command("parquet", pictures=True)
-@click.argument("pattern", type=place)
+@files_argument("files", type=place)
 @source_option("--label", metavar="COLUMN", help="The column that is the class: numbers from 0, or names.")
 @source_option("--columns", type=words, metavar="NAME,...", help="The columns to keep. Default: all.")
-def command(pattern: str, label: str | None, columns: tuple[str, ...] | None) -> Source:
-    """Pack the rows of the Parquet files that PATTERN names into OUT. Needs pyarrow.
+def command(files: tuple[str, ...], label: str | None, columns: tuple[str, ...] | None) -> Source:
+    """Pack the rows of Parquet FILES, paths or patterns, into OUT. Needs pyarrow.
 
     Columns keep their types; bytes that begin like a picture are pictures.
 
     \b
     Example: wellfed pack parquet 'train-*.parquet' out/ --name cats --label label
     """
-    return Parquet(pattern, label, columns)
+    return Parquet(files, label, columns)

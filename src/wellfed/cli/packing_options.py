@@ -12,7 +12,7 @@ from wellfed.cli import render
 from wellfed.cli.main import FOUND_SOMETHING
 from wellfed.cli.progress import progress_bar
 from wellfed.cli.sections import SectionedCommand, option
-from wellfed.cli.values import byte_size, counts, picture_size, picture_size_or_side, place, shares, words
+from wellfed.cli.values import byte_size, counts, number, picture_size, picture_size_or_side, place, shares, words
 from wellfed.datasets import Image
 from wellfed.errors import WellfedError
 from wellfed.packing import PackOptions, PictureOptions, dask_executor, pack_with, plan_pack, ray_executor, remake_shard
@@ -72,7 +72,7 @@ _RUNNING = [
     ),
     _running("--only-shard", metavar="SPLIT:N", help="Write one shard of a packed data set again, such as train:3."),
     _running("--overwrite", is_flag=True, help="Replace the data set that is there."),
-    _running("--workers", type=click.IntRange(min=1), help="How many. Default: one a core."),
+    _running("--workers", type=number, help="How many. Default: one a core."),
     _running("--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://10.0.0.1:8786."),
     _running("--ray", metavar="ADDRESS", help="Run on a Ray cluster, such as ray://10.0.0.1:10001, or auto."),
     _running("--dry-run", is_flag=True, help="Say what would be written, and write nothing."),
@@ -102,6 +102,19 @@ _PICTURES = [
     _picture("--fields", type=words, metavar="FACT,...", default="", help="Store format, height, width, channels too."),
     _picture("--check", is_flag=True, help="Decode every picture; refuse what the decoder or Pillow cannot open."),
 ]
+
+
+def files_argument(name: str, **attributes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates with the paths of raw data, one or more, before OUT."""
+
+    def some(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:  # click takes a single path for OUT, and would say that it is the first one that is missing.
+            raise click.UsageError(f"{name.upper()} and OUT are both due")
+        return value
+
+    return click.argument(name, nargs=-1, metavar=f"{name.upper()}...", callback=some, **attributes)
+
+
 _HOW = ("on_error", "overwrite", "workers")
 
 
@@ -123,6 +136,8 @@ def pack_command(name: str, *, pictures: bool) -> Callable[[Callable[..., Source
         shared = [*_PACKING, *(_PICTURES if pictures else []), *_RUNNING]
 
         def run(out: str, **values: Any) -> None:
+            if Path(out).is_file():
+                raise click.UsageError(f"OUT, the last argument, is the folder to pack into; {out} is a file")
             source_values = {param.name: values.pop(param.name) for param in own if param.name}
             _run(functools.partial(make_source, **source_values), out, values)
 

@@ -46,7 +46,7 @@ def packed(report: PackReport, *, as_json: bool, holds_pictures: bool) -> None:
     else:
         _say(f"{report.folder}  {report.name} {report.version}")
         _table(
-            (split, f"{count:,} records in {_shards(report.shards[split])}") for split, count in report.records.items()
+            (split, f"{_records(count)} in {_shards(report.shards[split])}") for split, count in report.records.items()
         )
         ratio = f"{report.ratio:.2f} bytes out for each byte in"
         again = f", {_shards(report.resumed_shards)} of an earlier run" if report.resumed_shards else ""
@@ -64,7 +64,7 @@ def remade(shard: Shard, *, as_json: bool) -> None:
     if as_json:
         json_line(shard)
     else:
-        _say(f"{shard.file}  {shard.records:,} records, written again")
+        _say(f"{shard.file}  {_records(shard.records)}, written again")
 
 
 def exported(report: ExportReport, *, as_json: bool) -> None:
@@ -72,8 +72,8 @@ def exported(report: ExportReport, *, as_json: bool) -> None:
     if as_json:
         json_line(report)
         return
-    _say(f"{report.folder}  {report.files:,} files, {size(report.bytes)}")
-    _table((split, f"{count:,} records") for split, count in report.records.items())
+    _say(f"{report.folder}  {_counted(report.files, 'file')}, {size(report.bytes)}")
+    _table((split, _records(count)) for split, count in report.records.items())
 
 
 def plan(found: PackPlan, *, as_json: bool) -> None:
@@ -93,7 +93,8 @@ def plan(found: PackPlan, *, as_json: bool) -> None:
     _say(f"{found.folder}  {found.name} {found.version}  (nothing is written)")
     for name, split in found.splits.items():
         first = split.shards[0] + (f" ... {split.shards[-1]}" if len(split.shards) > 1 else "")
-        _say(f"  {name}  {split.items:,} items, about {size(split.bytes)}, in {_shards(len(split.shards))}: {first}")
+        items = f"{_counted(split.items, 'item')}, about {size(split.bytes)}"
+        _say(f"  {name}  {items}, in {_shards(len(split.shards))}: {first}")
         if split.classes:
             shown = [f"{label} {count:,}" for label, count in list(split.classes.items())[:_SHOWN_SKIPPED]]
             more = len(split.classes) - len(shown)
@@ -112,7 +113,7 @@ def head(found: summary.Head, *, as_json: bool) -> None:
             json_line({"split": found.split, **where, "features": values, **payload})
         return
     if found.folder:
-        _say(f"{found.folder}  {found.name} {found.version}  {found.split}: {found.total:,} records")
+        _say(f"{found.folder}  {found.name} {found.version}  {found.split}: {_records(found.total or 0)}")
     for record in found.records:
         _say(f"{record.file}  record {record.record}, {record.bytes:,} bytes")
         _table((view.name or "''", view.text) for view in (*record.features, *filter(None, [record.payload])))
@@ -124,13 +125,13 @@ def schema(report: summary.SchemaReport, *, as_json: bool) -> None:
     """Prints which features there are."""
     if as_json:
         for each in report.features:
-            json_line(each)
+            json_line({**asdict(each), "folder": report.folder})
         return
     if report.folder:
         splits = ", ".join(f"{name} {records:,}" for name, records in report.splits.items())
         _say(f"{report.folder}  {report.name} {report.version}  records: {splits}")
     if report.scanned or not report.folder:
-        _say(f"{report.scanned:,} record{'' if report.scanned == 1 else 's'} read")
+        _say(f"{_records(report.scanned)} read")
     _table((each.name or "''", _feature_line(each)) for each in report.features)
     if report.scanned and not report.features:
         _say("no features: are these Examples? `wellfed head` shows the records' bytes")
@@ -166,7 +167,7 @@ def verified_dataset(report: summary.DatasetReport, *, as_json: bool) -> None:
     bad = sum(not shard.ok for shard in report.shards)
     records = sum(shard.file.records for shard in report.shards if shard.file)
     verdict = f"{bad} of {_shards(len(report.shards))} damaged" if bad else f"{_shards(len(report.shards))}, all intact"
-    _say(f"{records:,} records in {verdict}")
+    _say(f"{_records(records)} in {verdict}")
 
 
 def verified_file(report: summary.FileReport, *, as_json: bool) -> None:
@@ -179,7 +180,7 @@ def verified_file(report: summary.FileReport, *, as_json: bool) -> None:
 
 def _file_lines(report: summary.FileReport, problems: Sequence[str]) -> None:
     damage = f"  {_counted(len(report.damage), 'damaged region')}" if report.damage else ""
-    _say("  ".join([f"{report.path}  {report.records:,} records{damage}", *problems]))
+    _say("  ".join([f"{report.path}  {_records(report.records)}{damage}", *problems]))
     for region in report.damage:
         _say(f"  record {region.record_index}  bytes [{region.start}..{region.end})  {region.reason}")
 
@@ -189,7 +190,7 @@ def indexed(path: str, index: RecordIndex, *, as_json: bool) -> None:
     if as_json:
         json_line({"path": path, "records": len(index), "compression": index.compression, "checked": index.checked})
     else:
-        _say(f"{path}  {len(index):,} records")
+        _say(f"{path}  {_records(len(index))}")
 
 
 def profiled(found: Profile, *, as_json: bool) -> None:
@@ -208,6 +209,7 @@ def profiled(found: Profile, *, as_json: bool) -> None:
     _first_of(f"left out {_counted(len(damage), 'damaged region')}:", [f"{region.path}: {region}" for region in damage])
     _lost("left out", found.stats.skipped)
     _lost("replaced", found.stats.replaced)
+    _first_of("files that changed meanwhile, so the figures may be of more than one content:", found.changed)
     _say(str(found))
 
 
@@ -229,7 +231,8 @@ def feature(kind: Mapping[str, Any]) -> str:
     if kind["type"] == "ClassLabel" and fields.get("names"):
         names = fields.pop("names")
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        return f"ClassLabel  {fields['num_classes']} classes: {shown}"
+        classes = "1 class" if len(names) == 1 else f"{fields['num_classes']} classes"
+        return f"ClassLabel  {classes}: {shown}"
     if "shape" in fields:
         fields["shape"] = "x".join("?" if length is None else str(length) for length in fields["shape"]) or "()"
     if "feature" in fields:
@@ -267,6 +270,10 @@ def size(count: float) -> str:
 
 def _say(line: str) -> None:
     click.echo(one_line(line))
+
+
+def _records(count: int) -> str:
+    return _counted(count, "record")
 
 
 def _shards(count: int) -> str:

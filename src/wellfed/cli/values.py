@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,10 +28,39 @@ def new_file(text: str) -> str:
     """Returns where a file can be written once the work is done."""
     if Path(text).is_dir():
         raise click.BadParameter(f"{text} is a folder")
+    if Path(text).exists() and not Path(text).is_file():  # A pipe or device, written to as it is.
+        return text
     folder = Path(text).absolute().parent
     if not os.access(folder, os.W_OK | os.X_OK):
         raise click.BadParameter(f"{text} cannot be written: {folder} is no folder that this user may write")
     return text
+
+
+def number(text: str | int) -> int:
+    """Returns a whole number above 0, of things that a machine can have.
+
+    >>> number("64")
+    64
+    """
+    found = int(text) if re.fullmatch(r"\d{1,19}", str(text), re.ASCII) else 0
+    if not 0 < found <= sys.maxsize:
+        raise click.BadParameter(f"expected a whole number from 1 to {sys.maxsize}, got {text}")
+    return found
+
+
+def time(text: str) -> float:
+    """Returns a time.
+
+    >>> time("0.5")
+    0.5
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not found > 0:  # NaN is neither.
+        raise click.BadParameter(f"expected seconds above 0 such as 0.5, got {text!r}")
+    return found
 
 
 def byte_size(text: str) -> int:
@@ -84,15 +114,15 @@ def picture_size(text: str) -> tuple[int, int]:
     >>> picture_size("224x112")
     (224, 112)
     """
-    match = re.fullmatch(r"(\d+)x(\d+)", text)
-    if not match or not (int(match[1]) and int(match[2])):
-        raise click.BadParameter(f"expected HEIGHTxWIDTH such as 224x224, got {text!r}")
+    match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", text, re.ASCII)
+    if not match:
+        raise click.BadParameter(f"expected HEIGHTxWIDTH such as 224x224, each below a million, got {text!r}")
     return int(match[1]), int(match[2])
 
 
 def picture_size_or_side(text: str) -> tuple[int, int] | int:
     """Returns (height, width), or the shorter side's length."""
-    return int(text) if text.isdecimal() and int(text) else picture_size(text)
+    return int(text) if re.fullmatch(r"[1-9]\d{0,5}", text, re.ASCII) else picture_size(text)
 
 
 def words(text: str) -> tuple[str, ...]:

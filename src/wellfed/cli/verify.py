@@ -9,6 +9,7 @@ from wellfed.cli import render
 from wellfed.cli.main import COULD_NOT_RUN, FOUND_SOMETHING, sentence
 from wellfed.cli.progress import bytes_bar
 from wellfed.cli.values import place
+from wellfed.datasets import is_dataset
 from wellfed.errors import WellfedError
 
 
@@ -26,23 +27,35 @@ def command(paths: tuple[str, ...], checksums: bool, as_json: bool) -> None:
     \b
     Example: wellfed verify out/
     """
-    names = [name for path in paths for name in ([path] if summary.is_folder(path) else summary.files_of(path))]
-    raise SystemExit(max([_verified(name, checksums=checksums, as_json=as_json) for name in names], default=0))
+    codes = []
+    for path in paths:
+        try:
+            is_folder = is_dataset(path)
+            names = [path] if is_folder else summary.files_of(path)
+        except (WellfedError, OSError) as error:
+            codes.append(_unchecked(error))
+            continue
+        codes += [_verified(name, is_folder, checksums=checksums, as_json=as_json) for name in names]
+    raise SystemExit(max(codes, default=0))
 
 
-def _verified(path: str, *, checksums: bool, as_json: bool) -> int:
+def _unchecked(error: Exception) -> int:
+    """Says why something cannot be checked: what comes after it is to be checked too."""
+    click.echo(f"wellfed: {sentence(error)}", err=True)
+    return COULD_NOT_RUN
+
+
+def _verified(path: str, is_folder: bool, *, checksums: bool, as_json: bool) -> int:
     """Checks a folder or a file, prints what was found, and returns the exit code."""
-    folder = summary.is_folder(path)
     try:
-        with bytes_bar(lambda: summary.files_of(path)) as progress:
-            if folder:
+        with bytes_bar(lambda: summary.files_of(path) if is_folder else [path]) as progress:
+            if is_folder:
                 report: summary.DatasetReport | summary.FileReport
                 report = summary.verify_dataset(path, checksums=checksums, progress=progress)
             else:
                 report = summary.verify_file(path, progress=progress)
-    except (WellfedError, OSError) as error:  # What comes after it is to be checked too.
-        click.echo(f"wellfed: {sentence(error)}", err=True)
-        return COULD_NOT_RUN
+    except (WellfedError, OSError) as error:
+        return _unchecked(error)
     if isinstance(report, summary.DatasetReport):
         render.verified_dataset(report, as_json=as_json)
     else:

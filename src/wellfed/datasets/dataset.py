@@ -17,7 +17,7 @@ from wellfed.datasets.folder import Folder, open_folder
 from wellfed.datasets.manifest import MANIFEST, UNFINISHED, Manifest, parse_json
 from wellfed.datasets.tfds import DATASET_INFO, read_schema, read_splits
 from wellfed.errors import DatasetError
-from wellfed.io.files import is_url
+from wellfed.io.files import is_url, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
       RemoteError: The URL cannot be reached.
     """
     if not is_url(path):
-        return Path(path).is_dir()
+        return Path(local_path(path)).is_dir()
     if _PATTERN.search(os.fspath(path)):
         return False
     folder = open_folder(path)
@@ -178,6 +178,11 @@ def _from_tfds(folder: Folder) -> DatasetFolder:
 
 
 def _why_not(folder: Folder, version: str | None) -> str:
+    if not is_url(folder.path) and Path(folder.path).is_file():
+        return (
+            "is a file; the folder of a data set is due, which holds .wellfed/manifest.json or dataset_info.json. "
+            "`wellfed pack tfrecord` makes one of TFRecord files"
+        )
     names = folder.names()
     if not names:
         return "no such folder, or it is empty"
@@ -188,5 +193,6 @@ def _why_not(folder: Folder, version: str | None) -> str:
         return f"has no version {version}" + (f"; it has {', '.join(have)}" if have else "")
     return (
         "holds no data set: no .wellfed/manifest.json, no dataset_info.json. "
-        'Open bare TFRecord files by a pattern, such as "folder/*.tfrecord"'
+        'Open bare TFRecord files by a pattern, such as "folder/*.tfrecord", or make a data set of them with '
+        "`wellfed pack tfrecord`"
     )

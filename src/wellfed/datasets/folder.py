@@ -114,7 +114,7 @@ class LocalFolder:
         """See `Folder`."""
         try:
             return sorted(place.name for place in (self._root / under).iterdir())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
 
     def size(self, name: str) -> int | None:

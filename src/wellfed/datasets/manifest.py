@@ -130,7 +130,10 @@ class Manifest:
                 name=values["name"],
                 version=values["version"],
                 schema=Schema.from_json(values["schema"], values["records"]),
-                splits={name: tuple(Shard(**shard) for shard in shards) for name, shards in values["splits"].items()},
+                splits={
+                    plain_name(name): tuple(_shard(**shard) for shard in shards)
+                    for name, shards in values["splits"].items()
+                },
                 compression=values["compression"],
                 seed=values["seed"],
                 options=values["options"],
@@ -139,6 +142,22 @@ class Manifest:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DatasetError(f"is damaged: {error!r}. Pack the data set again", path) from error
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name is that of a file right in its folder: metadata may be damaged, or name what lies elsewhere."""
+    return bool(name) and not name.startswith(".") and not set(name) & {"/", "\\", "\0"}
+
+
+def plain_name(name: str) -> str:
+    """Returns the name of a shard or a split, which is part of a file's name; raises ValueError for any other."""
+    if not is_plain_name(name):
+        raise ValueError(f"{name!r} is no plain file name")
+    return name
+
+
+def _shard(file: str, **facts: Any) -> Shard:
+    return Shard(plain_name(file), **facts)
 
 
 def pointer_to_json(version: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from wellfed.datasets.feature_types import ByteString, ClassLabel, FeatureType, Image, Scalar, Text
-from wellfed.datasets.manifest import parse_json
+from wellfed.datasets.manifest import parse_json, plain_name
 from wellfed.datasets.schema import Schema
 from wellfed.datasets.tensors import Sequence, Tensor
 from wellfed.errors import DatasetError
@@ -197,8 +197,8 @@ def read_splits(folder: Folder) -> tuple[str, str, dict[str, list[tuple[str, int
         for split in info.get("splits", []):
             counts = [int(count) for count in split.get("shardLengths", [])]
             template = split.get("filepathTemplate") or TEMPLATE
-            files = [shard_name(info["name"], split["name"], at, len(counts), template) for at in range(len(counts))]
-            splits[split["name"]] = list(zip(files, counts, strict=True))
+            names = (shard_name(info["name"], split["name"], at, len(counts), template) for at in range(len(counts)))
+            splits[plain_name(split["name"])] = list(zip(map(plain_name, names), counts, strict=True))
         return info["name"], info.get("version", ""), splits
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DatasetError(f"is damaged: {error!r}", path) from error

@@ -74,20 +74,22 @@ def sentence(stats: FeedStats) -> str:
     """One sentence: what limits, and what would help."""
     if not stats.seconds:
         return "Nothing was asked for yet."
+    if not stats.elements:
+        return "No element was delivered."
     waited = stats.waited_seconds / stats.seconds
     rate = f"{stats.elements / stats.seconds:,.0f} elements/s; the consumer waited {waited:.0%} of the time"
     return f"{rate}{_limit(stats, waited)}"
 
 
 def _limit(stats: FeedStats, waited: float) -> str:
-    if waited < WAITED_LITTLE:
-        return _kept_fed(stats)
     if stats.first_seconds > _MOST * stats.seconds:
         share = stats.first_seconds / stats.seconds
         return (
             f", and {share:.0%} of it went by before the first element: opening and indexing, which a longer run "
             "or `wellfed index` beforehand makes small."
         )
+    if waited < WAITED_LITTLE:
+        return _kept_fed(stats)
     if not stats.stages:
         return ": the feed is the limit."
     busiest = max(stats.stages, key=lambda stage: _work(stage) / _time(stage, stats))

@@ -267,7 +267,7 @@ class Engine:
         if threading.current_thread() in self.threads:  # Collected there: the others end by themselves.
             return
         deadline = None if self._patience is None else monotonic() + self._patience
-        for thread in list(self.threads):
+        for thread in [thread for thread in self.threads if thread.ident]:  # Ctrl-C may come before one is started.
             thread.join(None if deadline is None else max(deadline - monotonic(), 0))
         self._ready.clear()
         self._drop_made()

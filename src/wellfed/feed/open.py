@@ -257,7 +257,7 @@ def _open_folder(
     if split is None or split not in found.splits:
         names = ", ".join(map(repr, found.splits))
         asked = "which split?" if split is None else f"there is no split {split!r}."
-        raise DatasetError(f"{asked} This data set has {names}; name one with split", str(path))
+        raise DatasetError(f"{asked} This data set has {names}; name one with split=... (--split)", str(path))
     dataset = _over(plan.Records(tuple(found.splits[split].files), None, found.compression, **options))
     if features == "infer":
         features = infer_features(found.splits[split].files, found.compression, **options)[0]

@@ -15,10 +15,12 @@ from wellfed.feed.open import open as open_dataset
 from wellfed.feed.stats import FeedStats, ReplacedRow, SkippedRow, StageStats
 from wellfed.feed.trace import Trace
 from wellfed.image import Resize
+from wellfed.io.access import file_versions
+from wellfed.io.files import is_url
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.table import Table
 
@@ -34,11 +36,14 @@ class Profile:
       stats: The figures, over all epochs that were run.
       epochs: In how many epochs elements were taken.
       trace: Who did what when.
+      changed: Files of this machine that were written to, replaced or removed meanwhile: an epoch reads what is there
+        when it begins, so the figures may be of several contents.
     """
 
     stats: FeedStats
     epochs: int
     trace: Trace = field(repr=False)
+    changed: tuple[str, ...] = ()
 
     @property
     def stages(self) -> tuple[StageStats, ...]:
@@ -54,8 +59,8 @@ class Profile:
         return self.stats.table()
 
     def to_json(self) -> str:
-        """The figures as one line of JSON: the fields of `FeedStats`, `epochs`, and the sentence as `sentence`."""
-        return json.dumps(self.stats.to_dict() | {"epochs": self.epochs})
+        """One line of JSON: the fields of `FeedStats`, `epochs`, `changed`, and the sentence as `sentence`."""
+        return json.dumps(self.stats.to_dict() | {"epochs": self.epochs, "changed": self.changed})
 
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes who did what when as JSON that ui.perfetto.dev and chrome://tracing open.
@@ -98,18 +103,28 @@ def profile(
       (250, 3, ['read', 'shuffle', 'batch'])
     """
     for name, value in (("steps", steps), ("seconds", seconds)):
-        if value is not None and value <= 0:
+        if value is not None and not value > 0:  # NaN is neither.
             raise ValueError(f"{name} must be above 0, got {value}")
     once = steps is None and seconds is None
     if once and any(isinstance(step, plan.Repeat) and step.count is None for step in plan.walk(dataset._node)):
         raise PlanError("profile", "repeat() without a count never ends; say when to stop with steps= or seconds=")
+    sources = (step for step in plan.walk(dataset._node) if isinstance(step, plan.Records))
+    began_with = {file: _version(file) for source in sources for file in source.files if not is_url(file)}
     run = _Run(Account(Trace()), steps, seconds, consume)
     epoch = 0
     while run.more(once=once, epoch=epoch):
         with dataset.epoch(epoch) as iterator:
             run.take(iterator)
         epoch += 1
-    return run.result(epoch)
+    return run.result(epoch, tuple(file for file, version in began_with.items() if _version(file) != version))
+
+
+def _version(file: str) -> str:
+    """What changes when a file does; "" where there is none."""
+    try:
+        return file_versions([file])[0]
+    except OSError:
+        return ""
 
 
 class _Run:
@@ -165,7 +180,7 @@ class _Run:
         if self._account.trace is not None:
             self._account.trace.span("consume", began, ended)
 
-    def result(self, epochs: int) -> Profile:
+    def result(self, epochs: int, changed: tuple[str, ...]) -> Profile:
         """The account of all epochs."""
         stats = replace(
             self._last,
@@ -177,11 +192,11 @@ class _Run:
             consumer_seconds=self._consumer_seconds,
         )
         assert self._account.trace is not None
-        return Profile(stats, epochs, self._account.trace)
+        return Profile(stats, epochs, self._account.trace, changed)
 
 
 def open_to_profile(
-    path: str,
+    path: str | Sequence[str],
     split: str | None = None,
     *,
     parse: bool = True,
@@ -192,7 +207,7 @@ def open_to_profile(
     """A data set for people who only have a path: features by its schema, or inferred from its first records.
 
     Args:
-      path: A data set's folder, a TFRecord file, a pattern of files, or a URL.
+      path: A data set's folder; or a TFRecord file, a pattern of files, or several of them. URLs too.
       split: Of a folder's, as in `open`.
       parse: False feeds the records' bytes.
       resize: Decode pictures and make them this size, (height, width) or a shorter side. None: pictures of files stay
@@ -221,10 +236,14 @@ def open_to_profile(
         dataset = open_dataset(list(node.files), features=features or None, on_damage=on_damage)
     if resize is not None:
         if not pictures:
-            raise PlanError("resize", f"{path} holds no picture")
+            raise PlanError("resize", f"{_shown(path)} holds no picture")
         for column in pictures:
             dataset = dataset.map(Resize(column, resize))
     return dataset.with_options(on_error=on_error)
+
+
+def _shown(path: str | Sequence[str]) -> str:
+    return path if isinstance(path, str) else ", ".join(path[:3])
 
 
 def _picture_column(step: plan.Node) -> str | None:

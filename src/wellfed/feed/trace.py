@@ -14,9 +14,11 @@ import json
 import os
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+
+from wellfed.io.files import errors_named
+from wellfed.io.output import open_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,15 +101,16 @@ class Trace:
         return round((at - self._zero) * 1e6, 3)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the trace as JSON, whole or not at all."""
+        """Writes the trace as JSON, whole or not at all; into a pipe or device as it is."""
         content = {
             "traceEvents": list(self.events()),
             "displayTimeUnit": "ms",
             "otherData": {"by": "wellfed", "dropped events": self.dropped},
         }
-        part = Path(f"{os.fspath(path)}.{os.getpid()}.part")
+        output = open_output(path, overwrite=True)
         try:
-            part.write_text(json.dumps(content), encoding="utf-8")
-            part.replace(path)
+            with errors_named(path):
+                output.write(json.dumps(content).encode())
+            output.commit()
         finally:
-            part.unlink(missing_ok=True)
+            output.abandon()

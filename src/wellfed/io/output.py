@@ -62,10 +62,11 @@ def open_output(path: PathLike, *, overwrite: bool = False, append: bool = False
         url = os.fspath(path)
         kind = _ObjectOutput if url.startswith(_OBJECT_STORES) else _RenamedOutput
         return kind(url, overwrite=overwrite)
-    # The file behind a symbolic link is replaced, not the link.
-    target = Path(os.path.realpath(local_path(path)))
+    target = Path(local_path(path))
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        return _DirectOutput(target)
+        return _DirectOutput(target)  # Under its own name: what /dev/stdout links to is no path where it is a pipe.
+    # The file behind a symbolic link is replaced, not the link.
+    target = Path(os.path.realpath(target))
     if append and target.exists():
         return _AppendOutput(target)
     return _NewOutput(target, overwrite=overwrite)

@@ -107,6 +107,8 @@ def _expand_one(name: str) -> list[str]:
     spec = _SPEC.match(name)
     if spec:
         count = int(spec["count"])
+        if count > _MAX_SHARDS:
+            raise DatasetError(f"asks for {count:,} shards; {_MAX_SHARDS:,} at most are looked for", name)
         return [f"{spec['stem']}-{number:05d}-of-{count:05d}" for number in range(count)]
     if not _is_pattern(name):
         return [name]

@@ -25,9 +25,9 @@ import numpy as np
 from wellfed import image
 from wellfed.columns import Bytes, Ragged
 from wellfed.datasets import ByteString, ClassLabel, DatasetFolder, FeatureType, Image, Schema, Text, open_dataset
-from wellfed.errors import PackError, WellfedError
+from wellfed.errors import ExampleError, PackError, WellfedError
 from wellfed.io import TFRecordReader
-from wellfed.io.files import is_url
+from wellfed.io.files import is_url, local_path
 from wellfed.packing.parquet import write_parquet
 
 if TYPE_CHECKING:
@@ -121,10 +121,12 @@ Write = Callable[[Path, str, Iterator[Row]], int]
 def _checked_place(out: PathLike) -> Path:
     if is_url(out):
         raise PackError("is a URL: export to a folder of this machine", str(out))
-    place = Path(out)
+    place = Path(local_path(out))
     if place.is_symlink() and not place.exists():
         raise PackError("is a broken link: choose another folder, or remove it", str(place))
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    if place.exists() and not place.is_dir():
+        raise PackError("is a file: give a folder", str(place))
+    if place.exists() and any(place.iterdir()):
         raise PackError("is there already: choose another folder, or empty this one", str(place))
     return place
 
@@ -156,9 +158,14 @@ def _writer(to: str, schema: Schema, folder: str) -> Write:
 def _rows(files: list[str], schema: Schema) -> Iterator[Row]:
     """Gives each record's values: pictures as they are stored, classes as numbers, text as `str`."""
     for file in files:
-        records = iter(TFRecordReader(file))
+        records, before = iter(TFRecordReader(file)), 0
         while batch := list(islice(records, _BATCH)):
-            columns = schema.parse_stored(batch)
+            try:
+                columns = schema.parse_stored(batch)
+            except ExampleError as error:
+                number = error.example_index
+                raise type(error)(error.reason, error.feature, number, file, before + number) from None
+            before += len(batch)
             names = [name for name, kind in schema.items() if not _is_encoded(kind)]
             values = {**columns, **schema.decode(columns, names)}
             yield from (

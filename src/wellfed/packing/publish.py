@@ -10,10 +10,11 @@ import json
 import posixpath
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wellfed.datasets.folder import LocalFolder
-from wellfed.datasets.manifest import MANIFEST, parse_json, pointer_to_json
+from wellfed.datasets.manifest import MANIFEST, is_plain_name, parse_json, pointer_to_json
 from wellfed.datasets.tfds import DATASET_INFO, read_splits, tfds_files
 from wellfed.packing.encode import QUARANTINE
 from wellfed.packing.staging import clear, note_replaced, replaced, staged_name
@@ -56,12 +57,17 @@ def finish(folder: Folder, manifest: Manifest) -> None:
     """Removes what a published pack no longer needs: shards of the data set it replaced, and the staging folder."""
     kept = {shard.file for shards in manifest.splits.values() for shard in shards}
     for file in replaced(folder):
-        if file not in kept:
+        if file not in kept and _may_be_shard(folder, file):
             folder.remove(file)
             folder.remove(index_name(file))
     if isinstance(folder, LocalFolder):
         _remove_half_written(folder, manifest)
     clear(folder)
+
+
+def _may_be_shard(folder: Folder, file: str) -> bool:
+    """Whether a name in old metadata may be removed by: damaged or foreign metadata may name anything."""
+    return is_plain_name(file) and not (isinstance(folder, LocalFolder) and Path(folder.full(file)).is_dir())
 
 
 def _remove_half_written(folder: LocalFolder, manifest: Manifest) -> None:

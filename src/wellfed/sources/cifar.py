@@ -81,7 +81,10 @@ class Cifar(ListedSource):
     root: StrPath
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "root", existing_path(self.root))
+        root = existing_path(self.root)
+        if not (os.path.isdir(root) or os.path.isfile(root)):  # Opening a pipe may wait for ever.
+            raise SourceError("is a pipe or device; a tar is read from a file, so write it to one first", root)
+        object.__setattr__(self, "root", root)
 
     def scan(self) -> Scan:
         """Reads all files."""

@@ -4,7 +4,7 @@ from wellfed.summary.datasets import DatasetReport, ShardReport, verify_dataset
 from wellfed.summary.features import FeatureReport, SchemaReport, describe
 from wellfed.summary.files import FileReport, verify, verify_file
 from wellfed.summary.records import FeatureView, Head, RecordView, head
-from wellfed.summary.target import Target, files_of, find_target, is_folder
+from wellfed.summary.target import Target, files_of, find_target, groups_of
 
 __all__ = [
     "DatasetReport",
@@ -19,8 +19,8 @@ __all__ = [
     "describe",
     "files_of",
     "find_target",
+    "groups_of",
     "head",
-    "is_folder",
     "verify",
     "verify_dataset",
     "verify_file",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from wellfed.datasets import scan_files
 from wellfed.example import FeatureFacts, infer_spec
-from wellfed.summary.target import Target, find_target, is_folder
+from wellfed.summary.target import find_target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wellfed.io.files import PathLike
 
@@ -53,11 +53,13 @@ class SchemaReport:
     features: tuple[FeatureReport, ...]
 
 
-def describe(path: PathLike, *, scan: bool | None = None, limit: int | None = None) -> SchemaReport:
+def describe(
+    path: PathLike | Iterable[PathLike], *, scan: bool | None = None, limit: int | None = None
+) -> SchemaReport:
     """Says which features records hold.
 
     Args:
-      path: A data set's folder, a TFRecord file, or a pattern of files.
+      path: A data set's folder; or a TFRecord file, a pattern of files, or several of them.
       scan: Whether to read the records. None: only where no schema tells.
       limit: Read at most this many records. [records] None for all.
 
@@ -69,13 +71,12 @@ def describe(path: PathLike, *, scan: bool | None = None, limit: int | None = No
       RecordError: A record is damaged.
       MalformedExampleError: A record is no Example; it is named by its file and number.
     """
-    if not is_folder(path):
-        return _of_files(find_target(path, None), limit)
     target = find_target(path, None)
-    assert target.dataset is not None
     dataset = target.dataset
+    if dataset is None:
+        return _of_files(target.files, limit)
     files = [file for split in dataset.splits.values() for file in split.files]
-    seen = _of_files(Target(None, "", files), limit) if scan else None
+    seen = _of_files(files, limit) if scan else None
     facts = {report.name: report for report in seen.features} if seen else {}
     reports = []
     for name, kind in dataset.schema.items():
@@ -93,8 +94,8 @@ def describe(path: PathLike, *, scan: bool | None = None, limit: int | None = No
     )
 
 
-def _of_files(target: Target, limit: int | None) -> SchemaReport:
-    found = scan_files(target.files, limit=limit)
+def _of_files(files: list[str], limit: int | None) -> SchemaReport:
+    found = scan_files(files, limit=limit)
     reasons = infer_spec(found).reasons
     reports = [FeatureReport(name, None, facts, reasons[name]) for name, facts in found.features.items()]
     reports += [

@@ -17,7 +17,7 @@ from wellfed.io import TFRecordReader
 from wellfed.summary.target import find_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wellfed.io.files import PathLike
 
@@ -85,11 +85,11 @@ class Head:
     error: RecordError | ExampleError | None = None
 
 
-def head(path: PathLike, *, count: int = 5, split: str | None = None) -> Head:
+def head(path: PathLike | Iterable[PathLike], *, count: int = 5, split: str | None = None) -> Head:
     """Reads the first records.
 
     Args:
-      path: A data set's folder, a TFRecord file, or a pattern of files.
+      path: A data set's folder; or a TFRecord file, a pattern of files, or several of them.
       count: How many records.
       split: Of a data set; None for its first.
 
@@ -136,7 +136,10 @@ def view_record(file: str, record: int, payload: bytes, schema: Schema | None) -
         features = tuple(_view(name, *_guess(values)) for name, values in sorted(context.items()))
         features += tuple(_view(name, None, [_guess(step)[1] for step in lists[name]]) for name in sorted(lists))
     else:
-        features = tuple(_view(name, kind, _decoded(name, schema, payload)) for name, kind in schema.items())
+        try:
+            features = tuple(_view(name, kind, _decoded(name, schema, payload)) for name, kind in schema.items())
+        except ExampleError as error:
+            raise type(error)(error.reason, error.feature, 0, file, record) from None
     nothing = None if features else _view("no features", None, payload)
     return RecordView(file, record, len(payload), features, nothing)
 
@@ -226,5 +229,7 @@ def _of_numbers(values: np.ndarray[Any, Any]) -> tuple[str, dict[str, Any]]:
     first = values.reshape(-1)[:_FIRST_VALUES]
     more = ", ..." if values.size > _FIRST_VALUES else ""
     shape = "x".join(str(size) for size in values.shape)
-    text = f"{values.dtype} {shape}" + (f": {', '.join(str(value) for value in first)}{more}" if values.size else "")
+    text = f"{values.dtype} {shape}" + (
+        f": {', '.join(str(value) for value in first)}{more}" if values.size else ": no values"
+    )
     return text, {"shape": list(values.shape), "dtype": values.dtype.name, "first": first.tolist()}

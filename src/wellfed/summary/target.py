@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wellfed.datasets import DatasetFolder, open_dataset
+from wellfed.datasets import DatasetFolder, is_dataset, open_dataset
 from wellfed.errors import DatasetError
-from wellfed.io.files import is_url, local_path
 from wellfed.io.patterns import expand_patterns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wellfed.io.files import PathLike
 
 
@@ -30,12 +31,16 @@ class Target:
     files: list[str]
 
 
-def is_folder(path: PathLike) -> bool:
-    """Says whether a name is taken for a data set's folder: a folder, or a URL that looks like one."""
-    if is_url(path):
-        name = str(path).rstrip("/").rpartition("/")[2]
-        return "." not in name and "*" not in name and "@" not in name
-    return Path(local_path(path)).is_dir()
+def groups_of(paths: Iterable[str]) -> list[list[str]]:
+    """Returns what is looked at together: each data set's folder by itself, then all files as one."""
+    groups: list[list[str]] = []
+    files: list[str] = []
+    for path in paths:
+        if is_dataset(path):
+            groups.append([path])
+        else:
+            files.append(path)
+    return [*groups, files] if files else groups
 
 
 def files_of(path: PathLike) -> list[str]:
@@ -45,23 +50,28 @@ def files_of(path: PathLike) -> list[str]:
       DatasetError: The folder holds no data set; a pattern asks for shards that are missing.
       FileNotFoundError: The pattern matches nothing.
     """
-    if not is_folder(path):
+    if not is_dataset(path):
         return find_target(path, None).files
     return [file for split in open_dataset(path).splits.values() for file in split.files]
 
 
-def find_target(path: PathLike, split: str | None) -> Target:
-    """Returns the files of a split of a data set, or those that a path or pattern names.
+def find_target(path: PathLike | Iterable[PathLike], split: str | None) -> Target:
+    """Returns the files of a split of a data set, or those that a path or pattern, or several, name.
 
     Raises:
-      DatasetError: The folder holds no data set, or not this split; a pattern asks for shards that are missing.
+      DatasetError: The folder holds no data set, or not this split, or is one of several paths; a pattern asks for
+        shards that are missing.
       FileNotFoundError: The pattern matches nothing.
     """
-    if not is_folder(path):
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    folder = next(filter(is_dataset, paths), None)
+    if folder is None:
         if split is not None:
-            raise DatasetError("only the folder of a data set has splits; this is no folder", str(path))
-        return Target(None, "", [str(file) for file in expand_patterns(path)])
-    dataset = open_dataset(path)
+            raise DatasetError("only the folder of a data set has splits; this is no folder", str(paths[0]))
+        return Target(None, "", [str(file) for file in expand_patterns(paths)])
+    if len(paths) > 1:
+        raise DatasetError("is a folder among several paths: give it alone, or files and patterns only", str(folder))
+    dataset = open_dataset(folder)
     name = split or next(iter(dataset.splits), "")
     if name not in dataset.splits:
         have = ", ".join(dataset.splits) or "none"
