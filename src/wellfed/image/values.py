@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wellfed.errors import ExampleError
+from wellfed.image.checks import whole
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,8 +79,7 @@ class OneHot:
 
     def __post_init__(self) -> None:
         np.dtype(self.dtype)
-        if self.classes < 1:
-            raise ValueError(f"classes must be at least 1, got {self.classes}")
+        object.__setattr__(self, "classes", whole("classes", self.classes))
 
     def apply(self, columns: Mapping[str, Any], seeds: Seeds, out: npt.NDArray[Any] | None = None) -> dict[str, Any]:
         """Does B rows; `out` (B, *shape, classes) is filled where it is given.
