@@ -97,7 +97,7 @@ const uint8_t* ExampleScanner::Collect(std::span<const uint8_t> record, uint32_t
   return WalkEntries(record, owner, &scratch_, [&](const MapEntry& entry) -> const uint8_t* {
     const size_t number = table->Find(entry.key, position++);
     table->pieces[number].assign(entry.values.begin(), entry.values.end());
-    ++table->times[number];
+    if (table->times[number]++ == 0) table->met.push_back(number);
     return nullptr;
   });
 }
@@ -157,20 +157,21 @@ bool ExampleScanner::Add(std::span<const uint8_t> record, uint64_t* offset) {
   const uint8_t* fault = Collect(record, 1, &features_);
   if (fault == nullptr) fault = Collect(record, 2, &sequences_);
   for (Table* table : {&features_, &sequences_}) {
-    for (size_t f = 0; f < table->facts.size() && fault == nullptr; ++f) {
+    std::sort(table->met.begin(), table->met.end());
+    for (const size_t f : table->met) {
+      // What was noted and not looked at must not be met again: the record's memory may be gone.
       const uint64_t times = std::exchange(table->times[f], 0);
-      if (times == 0) continue;
+      if (fault != nullptr) continue;
       FeatureFacts* facts = &table->facts[f];
       ++facts->present;
       facts->repeated += times > 1;
       fault = table == &features_ ? AddList(table->pieces[f], facts) : AddSteps(table->pieces[f], facts);
     }
+    table->met.clear();
   }
   ++records_;
   if (fault == nullptr) return true;
   *offset = static_cast<uint64_t>(fault - record.data());
-  // What was noted and not looked at must not be met again: the record's memory may be gone.
-  for (Table* table : {&features_, &sequences_}) std::fill(table->times.begin(), table->times.end(), 0);
   return false;
 }
 

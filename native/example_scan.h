@@ -72,6 +72,7 @@ class ExampleScanner {
     std::map<std::string, size_t, std::less<>> index;  // Key to number.
     std::vector<Pieces> pieces;                        // Of each feature, in the record that is read,
     std::vector<uint64_t> times;                       // and how often it came there.
+    std::vector<size_t> met;                           // The features that came there, each once.
     std::vector<size_t> order;                         // The features of the last record, as they came.
 
     size_t Find(std::string_view key, size_t position);

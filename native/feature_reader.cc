@@ -270,8 +270,10 @@ bool FeatureReader::PackedInts(std::span<const uint8_t> chunk) {
   count_ += count;
   Cursor rest(chunk);
   uint64_t value, decoded = 0;
-  // Nothing is known about what lies before the chunk, so its first numbers are read one at a time.
-  while ((place == nullptr || rest.at() - chunk.data() < 8) && rest.ReadVarint(&value)) {
+  // Nothing is known about what lies before the chunk, so its first numbers are read one at a time. Never
+  // more than were counted: a mapped file may be written to meanwhile.
+  const auto is_first = [&] { return decoded < count && rest.at() - chunk.data() < 8; };
+  while ((place == nullptr || is_first()) && rest.ReadVarint(&value)) {
     if (place != nullptr) StoreValue(value, place + 8 * decoded++);
   }
   if (place != nullptr && rest.at() - chunk.data() >= 8) {

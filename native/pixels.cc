@@ -280,6 +280,7 @@ bool PixelPass::Fits(const Picture& picture, const PixelGeometry& geometry) cons
 
 bool PixelPass::Run(const Picture& picture, const PixelGeometry& geometry, uint8_t* out) {
   if (!Fits(picture, geometry)) return false;
+  if (spec_.width == 0) return true;  // `out` may be null.
   Prepare(geometry);
   const Rows rows = {picture.pixels + geometry.top * picture.row_bytes +
                          geometry.left * spec_.channels * PixelBytes(spec_.source_type),

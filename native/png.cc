@@ -124,7 +124,8 @@ bool IsPngShape(const PngShape& shape) {
   const int depth = shape.bit_depth;
   const bool packed = depth == 1 || depth == 2 || depth == 4;
   return shape.height > 0 && shape.width > 0 && shape.height <= 0x7fffffff && shape.width <= 0x7fffffff &&
-         (packed || depth == 8 || depth == 16) && shape.samples >= 1 && shape.samples <= (packed ? 1 : 4);
+         uint64_t{shape.height} * shape.width <= kMaxPngPixels && (packed || depth == 8 || depth == 16) &&
+         shape.samples >= 1 && shape.samples <= (packed ? 1 : 4);
 }
 
 uint64_t PngScanlineBytes(const PngShape& shape) {

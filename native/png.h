@@ -21,7 +21,10 @@ struct PngShape {
 
 enum class PngStatus : int { kOk = 0, kBadFilter = 1, kBadSize = 2 };
 
-// Whether the shape is one that a PNG can have.
+// The bits of as many pixels can be counted in a uint64.
+inline constexpr uint64_t kMaxPngPixels = uint64_t{1} << 56;
+
+// Whether the shape is one that a PNG can have, of at most kMaxPngPixels.
 bool IsPngShape(const PngShape& shape);
 
 // Bytes of all scanlines with their filter types. REQUIRES: IsPngShape(shape).

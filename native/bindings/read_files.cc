@@ -48,7 +48,10 @@ std::pair<ArrayOut<uint8_t>, size_t> ReadFiles(nb::bytes folder, const wellfed::
   const Names begin = CheckNames(names, starts, size.size());
   uint64_t total = 0;
   for (size_t i = 0; i < size.size(); ++i) {
-    if (size[i] < 0) throw std::invalid_argument("sizes[" + std::to_string(i) + "] is out of range");
+    // A sum that wraps would be a buffer too small.
+    if (size[i] < 0 || static_cast<uint64_t>(size[i]) > INT64_MAX - total) {
+      throw std::invalid_argument("sizes[" + std::to_string(i) + "] is out of range");
+    }
     total += static_cast<uint64_t>(size[i]);
   }
   const std::string root(folder.c_str(), folder.size());

@@ -1,5 +1,12 @@
 #include "example_parse.h"
 
+#ifndef _WIN32
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -431,6 +438,54 @@ TEST(ValuesOfFeaturesThatNoSpecNamesAreNotLookedAt) {
   Table table({Spec("x", Kind::kInt64)});
   EXPECT_EQ(table.Add(Example({Entry("x", Ints({1})), Entry("y", Bytes(3, 0xff))})), ParseStatus::kOk);
 }
+
+#ifndef _WIN32
+
+// Two pages, the second of which becomes readable where it is first read; then all in front of it is zeros,
+// as where a mapped file is written to while it is parsed.
+struct ChangingPages {
+  static inline uint8_t* second = nullptr;
+  static inline size_t page = 0;
+
+  static void OnFirstRead(int) {
+    mprotect(second, page, PROT_READ | PROT_WRITE);
+    std::fill(second - 16, second, uint8_t{0});
+  }
+
+  ChangingPages() {
+    page = static_cast<size_t>(getpagesize());
+    void* const both = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    second = static_cast<uint8_t*>(both) + page;
+    mprotect(second, page, PROT_NONE);
+    struct sigaction action = {};
+    action.sa_handler = OnFirstRead;
+    for (const int number : {SIGSEGV, SIGBUS})
+      sigaction(number, &action, nullptr);  // macOS sends the latter.
+  }
+  ~ChangingPages() {
+    for (const int number : {SIGSEGV, SIGBUS}) signal(number, SIG_DFL);
+    munmap(second - page, 2 * page);
+  }
+};
+
+TEST(NumbersThatBecomeMoreWhileTheyAreReadStayInTheirRow) {
+  const ChangingPages pages;
+  // Two numbers of 8 bytes in the first page and one in the second: three, and then 17.
+  uint8_t* const chunk = ChangingPages::second - 16;
+  std::fill_n(chunk, 16, uint8_t{0x80});
+  chunk[7] = chunk[15] = 0;
+  chunk[-2] = 0x0a;
+  chunk[-1] = 17;
+  const FeatureSpec spec = Spec("x", Kind::kInt64, Layout::kFixed, 3);
+  Column column;
+  Bytes row(17 * 8, 0xab);
+  FeatureReader reader(spec, &column, row.data());
+
+  EXPECT(!reader.ReadList(Cursor(chunk - 2, chunk + 17)));
+  EXPECT_EQ(Bytes(row.begin() + 3 * 8, row.end()), Bytes(14 * 8, 0xab));
+}
+
+#endif
 
 }  // namespace
 }  // namespace wellfed

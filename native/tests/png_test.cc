@@ -83,10 +83,11 @@ TEST(ScanlinesOfAnotherLengthAreTold) {
   EXPECT(UnfilterPng(lines, {1, 1, 8, 1, false}, &out) == PngStatus::kBadSize);
 }
 
-TEST(TheLargestShapeDoesNotWrap) {
-  const PngShape shape = {0x7fffffff, 0x7fffffff, 16, 4, false};
-  EXPECT(IsPngShape(shape));
-  EXPECT_EQ(PngScanlineBytes(shape), uint64_t{0x7fffffff} * (1 + uint64_t{0x7fffffff} * 8));
+TEST(AShapeWhoseBytesWouldWrapIsNone) {
+  EXPECT(!IsPngShape({0x7fffffff, 0x7fffffff, 16, 4, false}));
+  const PngShape large = {0x7fffffff, 1 << 25, 16, 4, false};
+  EXPECT(IsPngShape(large));
+  EXPECT_EQ(PngScanlineBytes(large) / 0x7fffffff, 1 + (uint64_t{8} << 25));
 }
 
 TEST(ShapesThatNoPngHasAreTold) {

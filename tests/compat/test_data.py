@@ -363,6 +363,8 @@ CHAINS = {
     "only resized": lambda p: tf.image.resize(p, (3, 4), method="area"),
     "from a constant": lambda p: 255.0 - tf.image.resize(p, [3, 4]),
     "flipped": lambda p: tf.image.flip_left_right(tf.image.resize(p, [3, 4])) / 255.0,
+    "one number of three dimensions": lambda p: tf.image.resize(p, [3, 4]) * np.full((1, 1, 1), 2, np.float32),
+    "made NaN": lambda p: tf.image.resize(p, [3, 4]) - np.float32(np.nan),
 }
 
 

@@ -1,8 +1,11 @@
+import time
+
 import numpy as np
 import pytest
 import wire
 from wire import BYTES, entry, example, feature, strings
 
+from wellfed import _native
 from wellfed.errors import MalformedExampleError
 from wellfed.example import (
     Bytes,
@@ -142,6 +145,18 @@ def test_values_that_cannot_be_read_are_found_in_every_feature():
 
     with pytest.raises(MalformedExampleError, match="byte 13 cannot be read"):
         scan_features([record])
+
+
+def test_a_record_costs_what_it_holds_however_many_keys_came_before():
+    scanner = _native.ExampleScanner()
+    scanner.add_list([encode_example({f"key {i}": i for i in range(200_000)})])
+    small = [encode_example({"key 7": 8})] * 20_000
+    start = time.process_time()
+
+    scanner.add_list(small)
+
+    assert time.process_time() - start < 1  # It was 4 s; now 0.01.
+    assert scanner.records == 20_001
 
 
 def test_a_path_is_no_records_and_records_are_no_scan():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import struct
 import zlib
 
@@ -301,6 +302,78 @@ def test_a_still_picture_has_one_frame():
     assert decode_image(read("good/pillow/hopper.png"), frames="all").shape == (1, 128, 128, 3)
 
 
+def pages(*images):
+    """A TIFF of one page for each array, with what Pillow writes for it."""
+    first, *others = (Image.fromarray(image) for image in images)
+    return encoded(first, "TIFF", save_all=True, append_images=others)
+
+
+def test_frames_of_8_and_of_16_bits_are_each_brought_to_the_type_that_is_due():
+    data = pages(np.full((5, 4), 200, np.uint8), np.full((5, 4), 200 * 257, np.uint16))
+
+    assert np.array_equal(decode_image(data, frames="all"), np.full((2, 5, 4, 3), 200, np.uint8))
+    assert np.array_equal(decode_image(data, frames="all", dtype="uint16"), np.full((2, 5, 4, 3), 200 * 257, np.uint16))
+
+
+def growing_gif(side):
+    """A GIF of 2 x 2 pixels whose second frame is a square of `side`, which widens the screen, and is cut off."""
+    first = encoded(pixels(0, 2, 2), "GIF")[:-1]
+    return first + struct.pack("<c4HB", b",", 0, 0, side, side, 0) + bytes([8, 0])
+
+
+SIZES = {
+    "TIFF": (pages(pixels(0, 5, 4), pixels(1, 4, 5)), "5 x 4 pixels, the first 4 x 5"),
+    "GIF": (growing_gif(9), "9 x 9 pixels, the first 2 x 2"),
+    "a bomb": (growing_gif(9_000), "9000 x 9000 pixels, the first 2 x 2"),
+}
+
+
+@pytest.mark.parametrize(("data", "sizes"), SIZES.values(), ids=SIZES)
+def test_a_frame_of_another_size_than_the_first_is_refused_before_it_is_decoded(data, sizes):
+    with pytest.raises(ImageError, match=rf'frame 1 \(from 0\) has {sizes}; frames="first" takes'):
+        decode_image(data, frames="all")
+
+
+def test_frames_with_other_channels_than_the_first_need_to_be_told_how_many():
+    data = pages(pixels(0, 5, 4, 3), pixels(1, 5, 4))
+
+    assert decode_image(data, frames="all").shape == (2, 5, 4, 3)
+    with pytest.raises(ImageError, match=r"frame 1 \(from 0\) has 1 channels, the first 3; give channels=3"):
+        decode_image(data, frames="all", channels=0)
+
+
+def test_16_bit_colours_of_a_later_frame_are_refused_as_uint16_too(monkeypatch):
+    monkeypatch.setattr("wellfed.image.pillow.loses_bits", lambda picture: picture.tell() == 1)
+
+    with pytest.raises(ImageError, match="the TIFF has 16-bit colours, of which Pillow gives 8 bits"):
+        decode_image(animated("TIFF"), frames="all", dtype="uint16")
+
+
+# --- Kinds of pixels ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("channels", "mode"), [(1, "L"), (3, "RGB"), (4, "RGBA")])
+def test_lab_becomes_colours_and_from_them_all_else(channels, mode):
+    lab = Image.fromarray(pixels(3, 6, 7, 3)).convert("LAB")
+    due = np.asarray(lab.convert("RGB").convert(mode)).reshape(6, 7, channels)
+
+    assert np.array_equal(decode_image(encoded(lab, "TIFF"), channels=channels), due)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_values_beyond_16_bits_are_told(dtype):
+    data = encoded(np.array([[-3, 70_000]], np.int32), "TIFF")
+
+    with pytest.raises(ImageError, match="values from -3 to 70000 are not supported; expected unsigned integers of 8"):
+        decode_image(data, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_floats_are_told(dtype):
+    with pytest.raises(ImageError, match="pixels of kind F are not supported"):
+        decode_image(encoded(np.zeros((2, 2), np.float32), "TIFF"), dtype=dtype)
+
+
 # --- Limits and options ---------------------------------------------------------------------------
 
 
@@ -341,3 +414,14 @@ def test_an_option_that_is_none_of_its_choices_is_an_error(name, value):
 def test_a_limit_below_one_pixel_is_an_error():
     with pytest.raises(ValueError, match="max_pixels must be at least 1 pixel, got 0"):
         DecodeOptions(max_pixels=0)
+
+
+@pytest.mark.parametrize("limit", [math.nan, 1e9, True, "9", None])
+def test_a_limit_that_is_no_whole_number_is_an_error(limit):
+    with pytest.raises(ValueError, match=f"max_pixels must be a whole number, got {limit!r}"):
+        DecodeOptions(max_pixels=limit)
+
+
+def test_true_is_no_number_of_channels():
+    with pytest.raises(ValueError, match=r"channels must be one of \(0, 1, 3, 4\), got True"):
+        DecodeOptions(channels=True)

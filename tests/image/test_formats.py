@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -73,6 +74,24 @@ def test_a_damaged_gzip_stream_is_an_error_that_says_so():
 
     with pytest.raises(ImageError, match="wrapped in gzip, whose stream is damaged"):
         decode_image(bytes(data))
+
+
+def test_what_is_no_picture_inside_gzip_is_not_unwrapped():
+    data = gzip.compress(b"<html>" + bytes(64 << 20))
+
+    tracemalloc.start()
+    with pytest.raises(ImageError, match="look like HTML"):
+        decode_image(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_a_bomb_inside_gzip_is_told():
+    data = gzip.compress(read("good/pillow/hopper.jpg") + bytes(256 << 20), 1)
+
+    with pytest.raises(ImageError, match="wrapped in gzip, whose stream holds more than 268435456 bytes"):
+        decode_image(data)
 
 
 LOOKS = {

@@ -174,3 +174,11 @@ def test_the_kernel_refuses_shapes_that_no_png_has():
 
 def test_the_kernel_refuses_scanlines_of_another_length():
     assert _native.unfilter_png(bytes(7), 2, 2, 8, 1, False) == (_native.PNG_BAD_SIZE, None)
+
+
+def test_a_size_that_no_file_can_hold_is_a_damaged_header_whatever_is_allowed():
+    header = struct.pack(">IIBBBBB", 2**31 - 1, 2**31 - 1, 16, 6, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+
+    with pytest.raises(ImageError, match="header is damaged: 2147483647 x 2147483647 pixels, colour type 6"):
+        decode_image(data, max_pixels=2**64)

@@ -474,7 +474,7 @@ WRONG = {
     "dtype": (lambda: Resize("x", 4, dtype="float16"), "dtype must be one of uint8, uint16, float32"),
     "scale": (lambda: RandomResizedCrop("x", 4, scale=(0.5, 1.5)), "share of the area, at most 1"),
     "ratio": (lambda: RandomResizedCrop("x", 4, ratio=(2, 1)), "ratio must be two numbers above 0"),
-    "probability": (lambda: RandomFlip("x", 1.5), "probability must be from 0 to 1, got 1.5"),
+    "probability": (lambda: RandomFlip("x", 1.5), "probability must be a number from 0 to 1, got 1.5"),
     "std": (lambda: Normalize("x", std=(1, 0, 1)), "std must be above 0"),
     "layout": (lambda: Normalize("x", layout="nchw"), "layout must be"),
     "float type": (lambda: Normalize("x", dtype=np.uint8), "dtype must be one of float32, float16, bfloat16"),

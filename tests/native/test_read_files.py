@@ -58,6 +58,7 @@ BAD = {
     "a start that goes back": ([2, 1], [1]),
     "a negative start": ([-1, 1], [1]),
     "a negative size": ([0, 1], [-1]),
+    "sizes whose sum wraps to 0": ([0, 1, 1, 1], [2**63 - 1, 2**63 - 1, 2]),
 }
 
 

@@ -106,7 +106,8 @@ def _chain(decoder: Operation, uses: dict[Tensor, list[Any]]) -> tuple[list[Oper
                 break
             scaling = changed
         done.append(following)
-    if size is None or not np.all(np.asarray(scaling.factor) > 0):
+    factor, bias = np.asarray(scaling.factor), np.asarray(scaling.bias)
+    if size is None or not (np.all(factor > 0) and np.isfinite(factor).all() and np.isfinite(bias).all()):
         return None
     return done, FusedPicture(decoder.inputs[0], done[-1].outputs[0], _transform(decoder, channels, size, scaling))
 
@@ -180,6 +181,6 @@ def _transform(decoder: Operation, channels: int, size: tuple[tuple[int, int], s
     ]
     factor, bias = np.broadcast_arrays(*map(np.atleast_1d, (scaling.factor, scaling.bias)))
     if np.any(factor != 1) or np.any(bias != 0):
-        mean, std = tuple((-bias / factor).tolist()), tuple((1 / factor).tolist())
-        steps.append(image.Normalize("image", mean=mean, std=std, scale=1.0))
+        mean, std = (-bias / factor).ravel(), (1 / factor).ravel()
+        steps.append(image.Normalize("image", mean=mean, std=std, scale=1.0))  # type: ignore[arg-type]  # Arrays too.
     return image.fuse(steps)

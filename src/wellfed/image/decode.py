@@ -9,6 +9,7 @@ import numpy as np
 
 from wellfed.errors import ImageError
 from wellfed.image import jpeg, pillow, png
+from wellfed.image.checks import whole
 from wellfed.image.exif import turn_upright
 from wellfed.image.formats import as_view, describe, sniff_format, unwrap_gzip
 
@@ -59,10 +60,10 @@ class DecodeOptions:
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
-        if self.max_pixels < 1:
-            raise ValueError(f"max_pixels must be at least 1 pixel, got {self.max_pixels}")
+            found = getattr(self, name)
+            if isinstance(found, bool) or found not in choices:
+                raise ValueError(f"{name} must be one of {choices}, got {found!r}")
+        object.__setattr__(self, "max_pixels", whole("max_pixels", self.max_pixels, "pixel"))
         plain = (self.dtype, self.mode, self.exif, self.frames) == ("uint8", "colour", "ignore", "first")
         names = jpeg.BGR if self.order == "bgr" else jpeg.RGB
         object.__setattr__(self, "_plain", names[self.channels] if plain and self.channels else "")
@@ -129,11 +130,7 @@ def decode(data: Encoded, options: DecodeOptions, at_least: tuple[int, int] | No
         pixels = _decode_png(view, options)
     else:
         pixels = _decode_other(view, name, options)
-    if options.dtype == "uint8" and pixels.dtype != np.uint8:
-        return (pixels >> 8).astype(np.uint8)  # The high byte, as libpng and TensorFlow do.
-    if options.dtype == "uint16" and pixels.dtype != np.uint16:
-        return pixels.astype(np.uint16) * np.uint16(257)  # 255 becomes 65535, as in TensorFlow.
-    return pixels
+    return _typed(pixels, options)
 
 
 def jpeg_size(data: Encoded, options: DecodeOptions) -> tuple[int, int] | None:
@@ -187,23 +184,49 @@ def _decode_other(view: memoryview, name: str, options: DecodeOptions) -> npt.ND
     width, height = picture.size
     _check_pixels(height, width, count if options.frames == "all" else 1, options)
     orientation = 1 if options.exif == "ignore" else _orientation(pillow.orientation_of(picture), options)
-    if options.dtype == "uint16" and pillow.loses_bits(picture):
-        raise ImageError(f"the {name.upper()} has 16-bit colours, of which Pillow gives 8 bits; decode it as uint8")
     if options.frames == "error" and count > 1:
         raise ImageError(f'the picture has {count} frames and frames="error"')
-    if options.frames == "all":
-        pixels = np.stack([_frame(picture, view, number, options) for number in range(count)])
-    else:
-        pixels = _frame(picture, view, 0, options)
+    pixels = (_all_frames if options.frames == "all" else _frame)(picture, view, options)
     return turn_upright(pixels, orientation)
 
 
-def _frame(picture: Any, view: memoryview, number: int, options: DecodeOptions) -> npt.NDArray[Any]:
-    if number:
+def _all_frames(picture: Any, view: memoryview, options: DecodeOptions) -> npt.NDArray[Any]:
+    size = picture.size
+    frames = [_frame(picture, view, options)]
+    for number in range(1, pillow.frame_count(picture, view)):
         pillow.seek(picture, view, number)
+        if picture.size != size:  # Before it is decoded: it may be of any size.
+            (width, height), (first_width, first_height) = picture.size, size
+            raise ImageError(
+                f"frame {number} (from 0) has {width} x {height} pixels, the first {first_width} x {first_height}; "
+                'frames="first" takes the first alone'
+            )
+        frames.append(_frame(picture, view, options))
+        channels, first_channels = frames[-1].shape[-1], frames[0].shape[-1]
+        if channels != first_channels:
+            raise ImageError(
+                f"frame {number} (from 0) has {channels} channels, the first {first_channels}; "
+                "give channels=3, or another number, for all"
+            )
+    return np.stack(frames)
+
+
+def _frame(picture: Any, view: memoryview, options: DecodeOptions) -> npt.NDArray[Any]:
+    """The current frame, in the type that is due: frames of one file may have 8 and 16 bits."""
+    if options.dtype == "uint16" and pillow.loses_bits(picture):
+        form = picture.format
+        raise ImageError(f"the {form} has 16-bit colours, of which Pillow gives 8 bits; decode it as uint8")
     if options.mode == "index":
-        return pillow.index_pixels(picture, view)
-    return _ordered(pillow.frame_pixels(picture, view, options.channels), options)
+        return _typed(pillow.index_pixels(picture, view), options)
+    return _typed(_ordered(pillow.frame_pixels(picture, view, options.channels), options), options)
+
+
+def _typed(pixels: npt.NDArray[Any], options: DecodeOptions) -> npt.NDArray[Any]:
+    if options.dtype == "uint8" and pixels.dtype != np.uint8:
+        return (pixels >> 8).astype(np.uint8)  # The high byte, as libpng and TensorFlow do.
+    if options.dtype == "uint16" and pixels.dtype != np.uint16:
+        return pixels.astype(np.uint16) * np.uint16(257)  # 255 becomes 65535, as in TensorFlow.
+    return pixels
 
 
 def _ordered(pixels: npt.NDArray[Any], options: DecodeOptions) -> npt.NDArray[Any]:

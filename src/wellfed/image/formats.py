@@ -23,13 +23,16 @@ FORMATS = ("jpeg", "png", "gif", "bmp", "webp", "tiff", "avif")
 
 _GZIP = b"\x1f\x8b"
 # 26 JPEGs of ImageNet are wrapped in gzip; nothing that is a picture needs more than this.
-_MAX_UNWRAPPED_BYTES = 1 << 30
+_MAX_UNWRAPPED_BYTES = 256 << 20
 
 
 def as_view(data: Encoded) -> memoryview:
     """The bytes of `data` as a flat view that shares its memory."""
-    view = memoryview(data)  # type: ignore[arg-type]  # NumPy arrays are buffers; its stubs say so from 3.12 on.
-    return view if view.ndim == 1 and view.format == "B" else view.cast("B")
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]  # NumPy arrays are buffers; its stubs say so from 3.12 on.
+        return view if view.ndim == 1 and view.format == "B" else view.cast("B")
+    except TypeError as error:
+        raise ImageError(f"the bytes of an encoded picture are due, got {type(data).__name__}") from error
 
 
 def sniff_format(data: Encoded) -> str | None:
@@ -56,9 +59,12 @@ def sniff_format(data: Encoded) -> str | None:
 
 
 def unwrap_gzip(view: memoryview) -> memoryview:
-    """The picture inside a gzip stream; `view` itself where it is not wrapped."""
+    """The picture inside a gzip stream, its first bytes where it is none; `view` itself where it is not wrapped."""
     if view[:2] != _GZIP:
         return view
+    head = _inflate_head(view)
+    if head and _sniff_head(head) is None:  # Such as a tar: four megabytes may hold a thousand times as much.
+        return memoryview(head)
     stream = zlib.decompressobj(wbits=31)
     try:
         content = stream.decompress(view, _MAX_UNWRAPPED_BYTES)
@@ -94,7 +100,7 @@ def describe(view: memoryview) -> str:
 
 def _inflate_head(view: memoryview) -> bytes:
     try:
-        return zlib.decompressobj(wbits=31).decompress(view[:4096], 32)
+        return zlib.decompressobj(wbits=31).decompress(view[:4096], 64)
     except zlib.error:
         return b""
 

@@ -9,6 +9,7 @@ Source: ITU-T T.81, annex B.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _SOS, _EOI, _COMMENT, _ADOBE = 0xDA, 0xD9, 0xFE, 0xEE
-_STANDALONE = {0x01, *range(0xD0, 0xD8)}  # TEM and RSTn have no length.
+# Any number of FF may fill. FF 00 is no marker; TEM (01) and RSTn (D0 to D7) have no length.
+_MARKER = re.compile(rb"\xff([^\x00\x01\xd0-\xd7\xff])")
 _FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # SOFn; the three are DHT, JPG and DAC.
 RGB = {1: "GRAY", 3: "RGB", 4: "RGBA"}
 BGR = {1: "GRAY", 3: "BGR", 4: "BGRA"}
@@ -171,28 +173,17 @@ def _decode(view: memoryview, colour: str, options: dict[str, int]) -> npt.NDArr
 
 def _segments(view: memoryview) -> Iterator[tuple[int, int, int]]:
     """Marker, start and stop of the content of each segment before the first scan; skips what lies between."""
-    pos, end = 2, len(view)  # Invariant: 2 <= pos; all before pos is read.
-    while pos < end:
-        if view[pos] != 0xFF:
-            pos += 1
-            continue
-        while pos < end and view[pos] == 0xFF:  # Any number of FF may fill.
-            pos += 1
-        if pos == end:
-            return
-        marker = view[pos]
-        pos += 1
-        if marker == 0 or marker in _STANDALONE:
-            continue
-        if marker in {_SOS, _EOI}:
-            return
-        if end - pos < 2:
+    end = len(view)
+    found = _MARKER.search(view, 2)  # In C: a damaged file may hold megabytes that are no segment.
+    while found is not None:
+        marker, pos = found[1][0], found.end()
+        if marker in {_SOS, _EOI} or end - pos < 2:
             return
         length = int.from_bytes(view[pos : pos + 2])
         if length < 2 or length > end - pos:
             return
         yield marker, pos + 2, pos + length
-        pos += length
+        found = _MARKER.search(view, pos + length)
 
 
 def _plain_stream(view: memoryview) -> bytes:

@@ -91,7 +91,7 @@ def stored_channels(picture: Image.Image) -> int:
 
 def loses_bits(picture: Image.Image) -> bool:
     """Whether Pillow gives fewer bits than the picture has: colours of 16 bits in a TIFF."""
-    if picture.format != "TIFF" or _is_wide(picture):
+    if picture.format != "TIFF" or _is_wide(picture) or picture.mode not in _CHANNELS:
         return False
     bits = picture.tag_v2.get(_BITS_PER_SAMPLE, (8,))  # type: ignore[attr-defined]  # TIFF pictures have it.
     return bool(max(bits) > 8)
@@ -116,6 +116,8 @@ def frame_pixels(picture: Image.Image, view: memoryview, channels: int) -> npt.N
         if picture.mode == "P" and mode in {"L", "RGB"}:
             # By way of alpha, which is then dropped: straight away Pillow warns where several colours have one.
             picture = picture.convert("RGBA")
+        elif picture.mode == "LAB":
+            picture = picture.convert("RGB")  # The only thing that Pillow makes of it.
         pixels = np.array(picture if picture.mode == mode else picture.convert(mode))
     except (MemoryError, ImageError):
         raise
@@ -142,7 +144,10 @@ def _is_wide(picture: Image.Image) -> bool:
 def _wide_pixels(picture: Image.Image, channels: int) -> npt.NDArray[np.uint16]:
     pixels = np.asarray(picture)
     if pixels.dtype.itemsize > 2 and (pixels.min() < 0 or pixels.max() > 0xFFFF):
-        raise ImageError("pixels of 32 bits are not supported; expected 8 or 16")
+        raise ImageError(
+            f"values from {pixels.min()} to {pixels.max()} are not supported; "
+            "expected unsigned integers of 8 or 16 bits"
+        )
     grey = pixels.astype(np.uint16)[..., None]
     if channels in {0, 1}:
         return grey

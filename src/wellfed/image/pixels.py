@@ -110,6 +110,7 @@ class RowWriter:
         self._native = _native.PixelRows(
             out, source, channels, out_type, method, rounded or source, *factors, planar, _is_large(out)
         )
+        self.source = source
         self.run_whole = self._native.run  # `run` for pictures that are contiguous.
 
     def run(self, row: int, picture: npt.NDArray[Any], place: tuple[int, ...]) -> None:

@@ -32,6 +32,7 @@ _DEPTHS = {_GREY: (1, 2, 4, 8, 16), _PALETTE: (1, 2, 4, 8)}  # The others: 8 and
 # A wrong checksum of another chunk says nothing about the pixels.
 _CHECKED = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"}
 _CHUNK = struct.Struct(">I4s")
+_MAX_PIXELS = 2**56  # As many as the kernel can count the bits of; no file holds them.
 
 
 @dataclass(slots=True)
@@ -162,7 +163,8 @@ def _parse_header(name: bytes, chunk: memoryview) -> Png:
         raise ImageError(f"the PNG begins with a {_printable(name)} chunk of {len(chunk)} bytes, not with IHDR of 13")
     width, height, depth, kind, compression, filters, interlace = struct.unpack(">IIBBBBB", chunk)
     known = kind in _SAMPLES and depth in _DEPTHS.get(kind, (8, 16))
-    if not (known and 0 < width < 2**31 and 0 < height < 2**31 and compression == filters == 0 and interlace < 2):
+    sized = 0 < width < 2**31 and 0 < height < 2**31 and width * height <= _MAX_PIXELS
+    if not (known and sized and compression == filters == 0 and interlace < 2):
         raise ImageError(
             f"the PNG's header is damaged: {width} x {height} pixels, colour type {kind} with {depth} bits, "
             f"compression {compression}, filter {filters}, interlace {interlace}"

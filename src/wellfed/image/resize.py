@@ -8,6 +8,7 @@ import numpy as np
 
 from wellfed.errors import ImageError
 from wellfed.image import pixels
+from wellfed.image.checks import sides
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -48,8 +49,8 @@ def resize(
     """
     if method not in pixels.METHODS:
         raise ValueError(f"method must be one of {pixels.METHODS}, got {method!r}")
-    if min(size) < 1:
-        raise ValueError(f"size must be at least 1 pixel each way, got {tuple(size)}")
+    out_height, out_width = sides("size", size, 2, "(height, width)")
+    size = out_height, out_width
     batch = image[None] if image.ndim == 3 else image
     good = batch.ndim == 4 and 1 <= batch.shape[3] <= 4 and batch.dtype.name in pixels.SOURCES
     if not good or 0 in batch.shape[1:]:

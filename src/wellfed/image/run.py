@@ -106,6 +106,7 @@ def _run_rows(work: PicturePass, column: Any, name: str, draws: _Draws, out: Arr
                 result[row] = picture
             else:
                 writer = writer or _writer(work, picture, result)
+                _check_source(picture, writer.source)
                 writer.run(row, picture, place)
             del picture  # Its memory is the next one's.
         except ImageError as error:
@@ -209,8 +210,20 @@ def _place(work: PicturePass, size: Size, draws: _Draws, row: int) -> Place:
     elif isinstance(work.box, tuple):
         box = geometry.middle(height, width, work.box)
     resized = box[2:] if work.size is None else geometry.resized_size(*box[2:], work.size)
+    if isinstance(work.size, int) and work.window is None:
+        _check_resized(work, box, resized)
     top, left = (0, 0) if work.window is None else geometry.middle(*resized, work.window)[:2]
     return (*box, *resized, top, left, int(draws.flips is not None and draws.flips[row]))
+
+
+def _check_resized(work: PicturePass, box: geometry.Box, resized: Size) -> None:
+    """A picture one pixel high becomes very wide where its shorter side is set."""
+    limit = (work.decode or DecodeOptions()).max_pixels
+    if resized[0] * resized[1] > limit:
+        raise ImageError(
+            f"{box[3]} x {box[2]} pixels would become {resized[1]} x {resized[0]}, more than max_pixels={limit}; "
+            "resize to (height, width)"
+        )
 
 
 def _places(work: PicturePass, size: Size, draws: _Draws, rows: int) -> npt.NDArray[np.int64]:
@@ -269,9 +282,19 @@ def _check_pixels(work: PicturePass, pictures: Array, ndim: int) -> None:
     if (
         pictures.ndim != ndim
         or pixels.name_of(pictures.dtype) not in pixels.SOURCES
+        or not pictures.dtype.isnative
         or not 1 <= pictures.shape[-1] <= 4
+        or 0 in pictures.shape[-3:-1]
     ):
-        raise ImageError(f"uint8, uint16 or float32 pixels with 1 to 4 channels are due, channels last, {found}")
+        raise ImageError(
+            "uint8, uint16 or float32 pixels in the machine's byte order with 1 to 4 channels are due, channels last, "
+            f"{found}"
+        )
+
+
+def _check_source(picture: Array, source: str) -> None:
+    if pixels.name_of(picture.dtype) != source:
+        raise ImageError(f"the picture is {picture.dtype}, those before it are {source}; one type is due for all")
 
 
 def _check_fits(work: PicturePass, picture: Array, place: Place, result: Array) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from wellfed.image.checks import numbers, sides
 from wellfed.image.decode import DecodeOptions
 from wellfed.image.passes import PicturePass, RandomBox, Scaling, Stage, all_known
 from wellfed.image.pixels import FLOATS, METHODS, SOURCES, type_name
@@ -92,7 +93,18 @@ class Decode(DecodeOptions, _Picture):
 
     def __post_init__(self) -> None:
         DecodeOptions.__post_init__(self)
-        _keep(self, shape=None if self.shape is None else tuple(self.shape))
+        if self.shape is not None:
+            _keep(self, shape=self._checked_shape(sides("shape", self.shape, 3, "(height, width, channels)")))
+
+    def _checked_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        channels = 1 if self.mode == "index" else self.channels
+        if channels not in {0, shape[2]}:
+            raise ValueError(
+                f"shape {shape} has {shape[2]} channels, but pictures are decoded to {channels}; see channels"
+            )
+        if self.frames == "all":
+            raise ValueError('shape is that of one picture, and frames="all" gives several')
+        return shape
 
     def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Comes first, or not at all."""
@@ -181,11 +193,13 @@ class RandomResizedCrop(_Picture):
 
     def __post_init__(self) -> None:
         _keep(self, size=_checked_size(self.size), dtype=_rounding(self.dtype))
-        _keep(self, scale=tuple(self.scale), ratio=tuple(self.ratio))
         _check_method(self.method)
-        for name, (low, high) in (("scale", self.scale), ("ratio", self.ratio)):
+        for name, given in (("scale", self.scale), ("ratio", self.ratio)):
+            due = "two numbers above 0, the smaller one first"
+            low, high = numbers(name, given, (2,), due)
             if not 0 < low <= high:
-                raise ValueError(f"{name} must be two numbers above 0, the smaller one first, got {(low, high)}")
+                raise ValueError(f"{name} must be {due}, got {given!r}")
+            _keep(self, **{name: (low, high)})
         if self.scale[1] > 1:
             raise ValueError(f"scale is a share of the area, at most 1, got {self.scale}")
 
@@ -211,8 +225,10 @@ class RandomFlip(_Picture):
     probability: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= self.probability <= 1:
-            raise ValueError(f"probability must be from 0 to 1, got {self.probability}")
+        (probability,) = numbers("probability", self.probability, (1,), "a number from 0 to 1")
+        if not 0 <= probability <= 1:
+            raise ValueError(f"probability must be a number from 0 to 1, got {self.probability!r}")
+        _keep(self, probability=probability)
 
     def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """After all that crops and resizes."""
@@ -243,18 +259,24 @@ class Normalize(_Picture):
     layout: Literal["hwc", "chw"] = "hwc"
 
     def __post_init__(self) -> None:
-        _keep(self, mean=_numbers(self.mean), std=_numbers(self.std), dtype=type_name(self.dtype, FLOATS))
-        if self.layout not in {"hwc", "chw"}:
+        due = "a number, or one for each of up to 4 channels"
+        mean, std = (numbers(name, getattr(self, name), (1, 2, 3, 4), due) for name in ("mean", "std"))
+        (scale,) = numbers("scale", self.scale, (1,), "a number")
+        _keep(self, mean=mean, std=std, scale=scale, dtype=type_name(self.dtype, FLOATS))
+        if self.layout not in ("hwc", "chw"):
             raise ValueError(f'layout must be "hwc" or "chw", got {self.layout!r}')
-        if min(_numbers(self.std)) <= 0:
-            raise ValueError(f"std must be above 0, got {self.std}")
+        if min(std) <= 0:
+            raise ValueError(f"std must be above 0, got {std}")
+        if len({len(mean), len(std)} - {1}) == 2:
+            raise ValueError(f"mean and std must be for the same channels, got {len(mean)} and {len(std)} numbers")
 
     def _extend(self, work: PicturePass, step: int) -> PicturePass | None:
         """Comes last."""
         del step
         if work.stage >= Stage.SCALE:
             return None
-        scaling = Scaling(self.scale, _numbers(self.mean), _numbers(self.std), self.dtype, self.layout == "chw")
+        mean, std = (value if isinstance(value, tuple) else (value,) for value in (self.mean, self.std))
+        scaling = Scaling(self.scale, mean, std, self.dtype, self.layout == "chw")
         return replace(work, scaling=scaling, stage=Stage.SCALE)
 
 
@@ -340,12 +362,9 @@ def _pair(size: tuple[int, int] | int) -> tuple[int, int]:
 
 
 def _checked_size(size: Sequence[int] | int) -> tuple[int, int] | int:
-    kept = int(size) if isinstance(size, int | np.integer) else tuple(int(side) for side in size)
-    if isinstance(kept, tuple) and len(kept) != 2:
-        raise ValueError(f"size must be (height, width) or one number, got {size}")
-    if min(np.atleast_1d(kept)) < 1:
-        raise ValueError(f"size must be at least 1 pixel each way, got {size}")
-    return kept
+    alone = np.ndim(size) == 0
+    found = sides("size", size, 1 if alone else 2, "(height, width) or one number")
+    return found[0] if alone else (found[0], found[1])
 
 
 def _keep(transform: Any, **values: Any) -> None:
@@ -361,7 +380,3 @@ def _check_method(method: str) -> None:
 
 def _rounding(dtype: Any) -> str | None:
     return None if dtype is None else type_name(dtype, SOURCES)
-
-
-def _numbers(values: float | Sequence[float]) -> tuple[float, ...]:
-    return tuple(float(v) for v in np.atleast_1d(np.asarray(values, np.float64)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from wellfed.columns import Ragged
 from wellfed.errors import ExampleError
+from wellfed.image.checks import whole
 from wellfed.image.passes import all_known
 
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ class OneHot:
 
     def __post_init__(self) -> None:
         np.dtype(self.dtype)
-        if self.classes < 1:
-            raise ValueError(f"classes must be at least 1, got {self.classes}")
+        object.__setattr__(self, "classes", whole("classes", self.classes))
 
     def apply(self, columns: Mapping[str, Any], seeds: Seeds, out: npt.NDArray[Any] | None = None) -> dict[str, Any]:
         """Does B rows; `out` (B, *shape, classes) is filled where it is given.
