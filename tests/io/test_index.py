@@ -6,6 +6,7 @@ import gzip
 import os
 import pickle
 import threading
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -104,6 +105,33 @@ def test_a_sidecar_with_gaps_is_refused_where_damage_is_not_skipped(write):
     RecordIndex.for_file(path, on_damage="skip")
 
     with pytest.raises(CorruptRecordError, match=r"record 1 at byte 19: bytes \[19..24\) hold no intact record"):
+        RecordIndex.for_file(path)
+
+
+def cut_between_records() -> bytes:
+    """A GZIP stream that ends, without an end, where its second record does."""
+    stream = zlib.compressobj(wbits=31)
+    return stream.compress(frames([b"one", b"two"])) + stream.flush(zlib.Z_FULL_FLUSH)
+
+
+def with_a_wrong_sum() -> bytes:
+    content = bytearray(gzip.compress(frames([b"one", b"two"])))
+    content[-8] ^= 1  # Of the CRC-32.
+    return bytes(content)
+
+
+STREAMS = {"cut": cut_between_records, "of another sum": with_a_wrong_sum}
+
+
+@pytest.mark.parametrize("content", STREAMS.values(), ids=STREAMS)
+def test_damage_of_a_stream_behind_its_last_record_is_kept_too(write, content):
+    path = write(content())
+
+    for _ in ("built", "opened"):
+        index = RecordIndex.for_file(path, on_damage="skip")
+        assert [(one.start, one.end, one.record_index) for one in index.damage()] == [(38, 38, 2)]
+        assert index.ends_of(np.arange(2)).tolist() == [19, 38]
+    with pytest.raises(CorruptRecordError, match="record 2 at byte 38: the compressed stream is damaged here"):
         RecordIndex.for_file(path)
 
 

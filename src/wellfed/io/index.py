@@ -33,6 +33,7 @@ _ASK_BYTES = 16 << 20  # How far ahead of a walk pages are asked for: some units
 _FAR_BYTES = 128 << 20  # How far ahead of a walk that does nothing else.
 _BLOCK_BYTES = 8 << 20  # The pages of four page tables.
 _FIRST_STEP = 1 << 10
+_NO_STREAM = "the compressed stream is damaged here"
 _WHOLE_BYTES = 128 << 10  # Records of this mean size: what the system reads around each header is the whole file.
 _DENSE_BYTES = 8 << 10  # Records of this mean size: a walk over their headers touches most pages.
 
@@ -46,8 +47,9 @@ class RecordIndex:
       path: The file, as the caller named it.
       offsets: uint64 (n + 1,): where each record's header starts in the uncompressed stream, then where the last
         record ends. Mapped from the sidecar where there is one; not writable then. [bytes]
-      gaps: uint64 (k, 2): start and end of each damaged range that was left out. A record in front of a gap ends where
-        the gap starts; any other ends where the next one starts. [bytes]
+      gaps: uint64 (k, 2): start and end of each damaged range that was left out, equal where a compressed stream is
+        damaged between two records. A record in front of a gap ends where the gap starts; any other ends where the next
+        one starts. [bytes]
       members: uint64 (m, 2): start in the file and start in the uncompressed stream of each GZIP or ZLIB member; none
         for plain files. [bytes]
       compression: "", "GZIP" or "ZLIB".
@@ -121,7 +123,7 @@ class RecordIndex:
         if len(found.gaps) and on_damage == "raise":
             start, end = (int(position) for position in found.gaps[0])
             before = int(np.searchsorted(found.offsets[:-1], np.uint64(start)))
-            reason = f"bytes [{start}..{end}) hold no intact record"
+            reason = f"bytes [{start}..{end}) hold no intact record" if end > start else _NO_STREAM
             raise CorruptRecordError(reason, found.path, before, start)
         return found
 
@@ -209,7 +211,8 @@ class RecordIndex:
         found = []
         for start, end in self.gaps.tolist():
             before = int(np.searchsorted(self.offsets[:-1], np.uint64(start)))
-            found.append(Damage(self.path, start, end, "no intact record stands here", before, None))
+            reason = "no intact record stands here" if end > start else _NO_STREAM
+            found.append(Damage(self.path, start, end, reason, before, None))
         return found
 
     def _tables(self) -> Tables:
@@ -306,7 +309,7 @@ class GrowingIndex(Growing):
 
 def tables_of(walker: Walker, offsets: NDArray[np.uint64], compression: str, *, checked: bool) -> Tables:
     """What an index holds once a walk has come to its file's end."""
-    gaps = [(damage.start, damage.end) for damage in walker.damage if damage.end > damage.start]
+    gaps = [(damage.start, damage.end) for damage in walker.damage]  # Also of no bytes: a stream that was cut there.
     return Tables(
         offsets,
         np.array(gaps, np.uint64).reshape(-1, 2),
