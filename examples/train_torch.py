@@ -49,7 +49,7 @@ class Training:
 
     def load(self, path: Path) -> None:
         """Goes on from a checkpoint."""
-        for name, state in torch.load(path).items():
+        for name, state in torch.load(path, weights_only=True).items():
             getattr(self, name).load_state_dict(state)
 
     def run(self, path: Path, stop_after: int | None) -> bool:

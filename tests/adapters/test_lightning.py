@@ -13,6 +13,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),
     pytest.mark.filterwarnings("ignore:Your `IterableDataset` has `__len__` defined"),  # It says that it may be wrong.
     pytest.mark.filterwarnings("ignore:'set_vital' is deprecated"),
+    pytest.mark.filterwarnings("ignore:You are using `torch.load`:FutureWarning"),  # Lightning's call, in torch 2.5.
 ]
 EPOCHS, BATCHES = 3, 10
 

@@ -401,7 +401,7 @@ def test_training_that_was_stopped_ends_with_the_same_weights(adapter, torch, tm
     loss = whole.run(epochs=3)
     saved = tmp_path / "checkpoint.pt"
     torch.save(stopped.run(epochs=3, stop_at=stop_at), saved)
-    for name, state in torch.load(saved).items():
+    for name, state in torch.load(saved, weights_only=True).items():
         resumed.parts()[name].load_state_dict(state)
     resumed.run(epochs=3)
 
@@ -414,7 +414,7 @@ def test_the_example_ends_with_the_same_weights_after_a_stop_in_the_middle(torch
     stopped = run("train_torch.py", tmp_path / "stopped", "--stop-after", "170")  # In epoch 1, 20 steps after a save.
     resumed = run("train_torch.py", tmp_path / "stopped")
     whole = run("train_torch.py", tmp_path / "whole")
-    ends = [torch.load(tmp_path / name / "torch.pt")["model"] for name in ("stopped", "whole")]
+    ends = [torch.load(tmp_path / name / "torch.pt", weights_only=True)["model"] for name in ("stopped", "whole")]
 
     assert "epoch 1 of 2" in stopped
     assert "epoch 2 of 2" not in stopped

@@ -7,7 +7,9 @@ import multiprocessing
 import pickle
 import threading
 
+import fsspec
 import pytest
+from fsspec.asyn import AsyncFileSystem
 from record_files import frames, starts
 
 from wellfed.errors import CorruptRecordError, FileChangedError, RemoteError
@@ -421,6 +423,35 @@ def test_records_that_were_read_before_a_fork_are_read_after_it(counted, method)
     child.join(30)
     assert child.exitcode == 0
     assert found == [PAYLOADS[7], PAYLOADS[250], [PAYLOADS[3], PAYLOADS[4]]]
+
+
+class Awaited(AsyncFileSystem):
+    """One file, on fsspec's own thread, where s3fs, gcsfs and http have their connections."""
+
+    protocol = "awaited"
+
+    async def _info(self, path, **options):
+        return {"name": path, "size": len(CONTENT), "type": "file"}
+
+    async def _cat_file(self, path, start=None, end=None, **options):
+        if path != "x":  # An index.
+            raise FileNotFoundError(path)
+        return CONTENT[start:end]
+
+
+def test_a_fork_has_a_thread_of_fsspecs_own():
+    fsspec.register_implementation("awaited", Awaited, clobber=True)
+    context = multiprocessing.get_context("fork")
+    records = Records("awaited://x", remote=AT_ONCE)
+    assert records[1] == PAYLOADS[1]
+    answers = context.SimpleQueue()
+
+    child = context.Process(target=_read_in_child, args=(records, [7], answers), daemon=True)
+    child.start()
+    child.join(30)
+    child.kill()  # With fsspec before 2025.3.2 it waits for the parent's thread.
+    assert child.exitcode == 0
+    assert answers.get() == [PAYLOADS[7], [PAYLOADS[3], PAYLOADS[4]]]
 
 
 def test_records_pickle_with_their_options_and_count_anew(counted):
