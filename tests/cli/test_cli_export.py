@@ -82,6 +82,7 @@ def stop(event, args):
         os.kill(os.getpid(), signal.Signals[name])
 
 name, sys.argv[1:] = sys.argv[1], sys.argv[2:]
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # Under nohup it is ignored.
 sys.addaudithook(stop)
 main()
 """
