@@ -65,6 +65,22 @@ def test_arithmetic_and_progressive_coding_are_decoded(name):
     assert decode_image(read(name)).std() > 10
 
 
+def progressive(extra_scans: int = 0) -> bytes:
+    """A flat JPEG of 6 megapixels in ten scans, its last one repeated so many times."""
+    data = encoded(Image.new("RGB", (3000, 2000), (200, 90, 30)), "JPEG", progressive=True)
+    last = data.rindex(b"\xff\xda")
+    return data[:-2] + extra_scans * data[last:-2] + data[-2:]
+
+
+def test_a_large_picture_of_some_scans_is_decoded():
+    assert np.array_equal(decode_image(progressive()), np.asarray(Image.open(io.BytesIO(progressive()))))
+
+
+def test_a_picture_of_thousands_of_scans_is_refused_before_it_is_decoded():
+    with pytest.raises(ImageError, match="the JPEG has 50010 scans, which may take hours; at most 100 are decoded"):
+        decode_image(progressive(50_000))
+
+
 def test_the_first_picture_of_an_mpo_is_decoded():
     first, second = Image.fromarray(pixels(2, 8, 8, 3)), Image.fromarray(pixels(3, 8, 8, 3))
     data = encoded(first, "MPO", save_all=True, append_images=[second])

@@ -34,6 +34,9 @@ RGB = {1: "GRAY", 3: "RGB", 4: "RGBA"}
 BGR = {1: "GRAY", 3: "BGR", 4: "BGRA"}
 _INKS = {"CMYK", "YCCK"}
 _MAX_SPARE_BYTES = 4 << 20  # A photo of a megapixel.
+# A scan of 36 bytes can take as long as a whole picture. libjpeg makes ten of them for a picture in colour.
+_MAX_SCANS = 100
+_SOON = 10**11  # [bytes x pixels] Below it a file of nothing but such scans takes some ten seconds.
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def decode_whole(
     """
     try:
         height, width, stored, _ = simplejpeg.decode_jpeg_header(view)  # Also says whether it is a JPEG at all.
-        if height * width > max_pixels or stored in _INKS:
+        if height * width > max_pixels or stored in _INKS or _scans(view, height * width) > _MAX_SCANS:
             return None
         if scratch is None:
             return simplejpeg.decode_jpeg(view, colours, fast_dct)  # type: ignore[no-any-return]  # It ships no types.
@@ -139,12 +142,19 @@ class Scratch:
 def decode(
     view: memoryview, shape: JpegShape, channels: int, *, bgr: bool, fast_dct: bool, scale: int = 1
 ) -> npt.NDArray[np.uint8]:
-    """Decodes to `(H, W, channels)` with both sides divided by `scale`, rounded up. Any damage is an error."""
+    """Decodes to `(H, W, channels)` with both sides divided by `scale`, rounded up. Any damage is an error.
+
+    Raises:
+      ImageError: The picture is damaged, or has so many scans that it may be meant to take long.
+    """
     options = {
         "fastdct": fast_dct,
         "min_height": -(-shape.height // scale),
         "min_width": -(-shape.width // scale),
     }
+    scans = _scans(view, shape.height * shape.width)
+    if scans > _MAX_SCANS:
+        raise ImageError(f"the JPEG has {scans} scans, which may take hours; at most {_MAX_SCANS} are decoded")
     if not shape.inks:
         return _decode(view, BGR[channels] if bgr else RGB[channels], options)
     inks = _decode(view, "CMYK", options)
@@ -153,6 +163,12 @@ def decode(
         return luma(pixels)
     pixels = np.ascontiguousarray(pixels[..., ::-1]) if bgr else pixels
     return pixels if channels == 3 else with_alpha(pixels)
+
+
+def _scans(view: memoryview, pixels: int) -> int:
+    """How many scans there may be; 0, uncounted, where no number of them takes long."""
+    # Entropy-coded bytes never hold this marker. Those of thumbnails count, which are few.
+    return bytes(view).count(bytes((0xFF, _SOS))) if len(view) * pixels >= _SOON else 0
 
 
 def _decode(view: memoryview, colour: str, options: dict[str, int]) -> npt.NDArray[np.uint8]:
