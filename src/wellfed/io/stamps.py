@@ -77,7 +77,7 @@ class Samples:
             low, high = max(first, start), min(last, end)
             sample[low - first : high - first] = content[low - start : high - start]
             there[low - first : high - first] = bytes([1]) * (high - low)
-        if here and len(self._found) == len(self._ranges) and all(all(there) for _, there in self._found.values()):
+        if here and len(self._found) == len(self._ranges) and all(0 not in there for _, there in self._found.values()):
             self.stamp = stamp_of(self._size, [bytes(self._found[first][0]) for first, _ in self._ranges])
 
 
