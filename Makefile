@@ -193,8 +193,8 @@ test-partners: .venvs/partners/.wellfed
 test-hdfs: .venvs/hdfs/.wellfed
 	.venvs/hdfs/bin/python -m pytest tests/partners/test_hdfs.py
 
-# What calls the packages whose lowest versions are stated; ROOMS="..." other tests, such as all of tests/feed (minutes).
-ROOMS ?= tests/io tests/image tests/example tests/cli tests/sources tests/packing tests/datasets tests/queues tests/compat \
+# What calls the packages whose lowest versions are stated; ROOMS="..." other tests, such as tests/feed tests/queues tests/compat (minutes).
+ROOMS ?= tests/io tests/image tests/example tests/cli tests/sources tests/packing tests/datasets \
   tests/feed/test_one_pass.py tests/feed/test_remote_copies.py tests/feed/test_remote_feed.py
 test-lowest: .venvs/lowest/.wellfed
 	.venvs/lowest/bin/python -m pytest $(ROOMS)
