@@ -11,6 +11,7 @@
 #include "example_reference.h"
 #include "example_scan.h"
 #include "example_script.h"
+#include "require.h"
 
 namespace {
 
@@ -22,15 +23,6 @@ using wellfed::Layout;
 using wellfed::ParseStatus;
 using wellfed::reference::Bytes;
 using wellfed::reference::Malformed;
-
-// Not `assert`: it must hold in every build.
-#define REQUIRE(condition)                                                               \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
-      std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                      \
-    }                                                                                    \
-  } while (false)
 
 FeatureSpec Spec(std::string key, Kind kind, Layout layout, uint64_t count) {
   return {std::move(key), kind, layout, count, false, {}, {}};

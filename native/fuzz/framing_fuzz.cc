@@ -10,6 +10,7 @@
 #include "frame_search.h"
 #include "framing.h"
 #include "range_sums.h"
+#include "require.h"
 #include "wire.h"
 
 using wellfed::FrameStatus;
@@ -21,15 +22,6 @@ using Offsets = std::vector<uint64_t>;
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
-
-// Not `assert`: it must hold in every build.
-#define REQUIRE(condition)                                                               \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
-      std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                      \
-    }                                                                                    \
-  } while (false)
 
 FrameStatus StatusOf(Verdict verdict) {
   switch (verdict) {

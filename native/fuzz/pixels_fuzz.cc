@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pixels.h"
+#include "require.h"
 
 namespace {
 
@@ -21,15 +22,6 @@ using wellfed::PixelSpec;
 using wellfed::PixelType;
 using wellfed::ResizeMethod;
 using Bytes = std::vector<uint8_t>;
-
-// Not `assert`: it must hold in every build.
-#define REQUIRE(condition)                                                               \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
-      std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                      \
-    }                                                                                    \
-  } while (false)
 
 class Reader {
  public:

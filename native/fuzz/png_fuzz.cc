@@ -9,19 +9,11 @@
 #include <vector>
 
 #include "png.h"
+#include "require.h"
 
 namespace {
 
 using Bytes = std::vector<uint8_t>;
-
-// Not `assert`: it must hold in every build.
-#define REQUIRE(condition)                                                               \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
-      std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                      \
-    }                                                                                    \
-  } while (false)
 
 wellfed::PngShape ShapeOf(uint8_t height, uint8_t width, uint8_t kind) {
   static constexpr int kDepths[] = {1, 2, 4, 8, 16};

@@ -17,6 +17,7 @@
 #include "framing.h"
 #include "mapped_file.h"
 #include "records.h"
+#include "require.h"
 #include "rows.h"
 
 namespace {
@@ -35,15 +36,6 @@ using wellfed::reference::Judge;
 using wellfed::reference::Verdict;
 using Block = std::span<const uint8_t>;
 using Bytes = std::vector<uint8_t>;
-
-// Not `assert`: it must hold in every build.
-#define REQUIRE(condition)                                                               \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
-      std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                      \
-    }                                                                                    \
-  } while (false)
 
 class Reader {
  public:

@@ -8,9 +8,8 @@ Inputs that a fuzzer found are kept beside them under other names.
 from __future__ import annotations
 
 import struct
-from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent / "corpus" / "framing"
+from seeds import write_seeds
 
 
 def masked_sum(payload: bytes) -> bytes:
@@ -64,13 +63,5 @@ SEEDS = {
 }
 
 
-def main() -> None:
-    """Writes every seed."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, content in SEEDS.items():
-        (FOLDER / name).write_bytes(content)
-    print(f"{len(SEEDS)} seeds in {FOLDER}")
-
-
 if __name__ == "__main__":
-    main()
+    write_seeds("framing", SEEDS)

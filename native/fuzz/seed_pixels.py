@@ -8,9 +8,9 @@ Inputs that a fuzzer found are kept beside them under other names.
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent / "corpus" / "pixels"
+from seeds import write_seeds
+
 TYPES = ("uint8", "uint16", "float32")
 METHODS = ("none", "bilinear", "area")
 
@@ -31,8 +31,4 @@ def seeds() -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    written = seeds()
-    for name, content in written.items():
-        (FOLDER / name).write_bytes(content)
-    print(f"{FOLDER}: wrote {len(written)} seeds")
+    write_seeds("pixels", seeds())

@@ -7,9 +7,8 @@ Inputs that a fuzzer found are kept beside them under other names.
 
 from __future__ import annotations
 
-from pathlib import Path
+from seeds import write_seeds
 
-FOLDER = Path(__file__).resolve().parent / "corpus" / "png"
 DEPTHS = (1, 2, 4, 8, 16)
 ADAM7 = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1))
 
@@ -40,8 +39,4 @@ def seeds() -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    written = seeds()
-    for name, content in written.items():
-        (FOLDER / name).write_bytes(content)
-    print(f"{FOLDER}: wrote {len(written)} seeds")
+    write_seeds("png", seeds())

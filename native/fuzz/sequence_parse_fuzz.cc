@@ -10,6 +10,7 @@
 
 #include "example_reference.h"
 #include "example_script.h"
+#include "require.h"
 #include "sequence_parse.h"
 
 namespace {
@@ -23,15 +24,6 @@ using wellfed::SequenceColumn;
 using wellfed::SequenceParser;
 using wellfed::reference::Bytes;
 using wellfed::reference::Malformed;
-
-// Not `assert`: it must hold in every build.
-#define REQUIRE(condition)                                                               \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
-      std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                      \
-    }                                                                                    \
-  } while (false)
 
 FeatureSpec Spec(std::string key, Kind kind, Layout layout, uint64_t count, bool may_be_absent = true) {
   return {std::move(key), kind, layout, count, may_be_absent, {}, {}};

@@ -129,9 +129,18 @@ def test_rows_of_any_shape_have_an_open_signature(to_tf_dataset, tmp_path):
     assert [element["picture"].shape.as_list() for element in elements] == [[1, 2, 3], [2, 3, 3], [3, 4, 3]]
 
 
-def test_an_empty_data_set_needs_its_signature(to_tf_dataset):
-    with pytest.raises(PlanError, match="empty, so its output_signature must be given"):
-        to_tf_dataset(wf.from_arrays({"x": np.arange(0)}).batch(2))
+def test_an_empty_data_set_has_the_signature_that_its_plan_tells(to_tf_dataset):
+    empty = to_tf_dataset(wf.from_arrays({"x": np.zeros((0, 2))}))
+
+    assert empty.element_spec == {"x": tf.TensorSpec([None], tf.float64)}
+    assert list(empty) == []
+
+
+def test_an_empty_data_set_behind_a_function_needs_its_signature(to_tf_dataset):
+    with pytest.raises(PlanError, match="there is none to look at") as caught:
+        to_tf_dataset(wf.from_arrays({"x": np.zeros(0)}).map(lambda row: row))
+
+    assert caught.value.__notes__ == ["output_signature= tells the form of elements that cannot be made."]
 
 
 def test_what_is_no_data_set_is_refused(to_tf_dataset):

@@ -9,6 +9,7 @@ import numpy as np
 from wellfed.adapters.loader import check_dataset
 from wellfed.columns import Bytes, Ragged, Sparse
 from wellfed.errors import MissingExtraError, PlanError
+from wellfed.feed.specs import RaggedTensorSpec, SparseTensorSpec
 from wellfed.feed.tree import leaves, map_tree, native
 
 try:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wellfed.feed import Dataset
+    from wellfed.feed.specs import TensorSpec
     from wellfed.feed.tree import Tree
 
 __all__ = ["to_tf_dataset"]
@@ -39,8 +41,8 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
       `Bytes` become `tf.string`, `Ragged` become `tf.RaggedTensor`, `Sparse` become `tf.SparseTensor`.
 
     Raises:
-      PlanError: `dataset` is none, there is no first element to take the signature from, or TensorFlow has no dtype for
-        a column of it.
+      PlanError: `dataset` is none, a function hides the form of an element and there is none to look at, or TensorFlow
+        has no dtype for a column of it.
     """
     check_dataset("to_tf_dataset", dataset)
     if output_signature is None:
@@ -55,14 +57,19 @@ def to_tf_dataset(dataset: Dataset, output_signature: Any = None) -> tf.data.Dat
 
 
 def _signature(dataset: Dataset) -> Any:
-    with dataset.epoch(0) as feed:
-        first = next(feed, None)
-    if first is None:
-        raise PlanError("to_tf_dataset", "the data set is empty, so its output_signature must be given")
-    for path, column in leaves(first):
-        _check(path, column)
-    told = (spec for _, spec in leaves(dataset.element_spec))
-    return map_tree(lambda column: _spec(column, next(told).shape), first)
+    try:
+        told = dataset.element_spec
+    except PlanError as error:
+        error.add_note("output_signature= tells the form of elements that cannot be made.")
+        raise
+    for path, leaf in leaves(told):
+        try:
+            _spec(leaf)
+        except TypeError:
+            what = f"TensorFlow has no tensor for {path or 'the element'} ({leaf.dtype})"
+            to_do = "leave it out with select_columns(), or make numbers of it with map()"
+            raise PlanError("to_tf_dataset", f"{what}: {to_do}") from None
+    return map_tree(_spec, told)
 
 
 def _value(column: Any) -> Any:
@@ -75,23 +82,13 @@ def _value(column: Any) -> Any:
     return native(column) if isinstance(column, np.ndarray) else column
 
 
-def _check(path: str, column: Any) -> None:
-    try:
-        _spec(column, ())
-    except TypeError:
-        kind = getattr(column, "dtype", type(column).__name__)
-        what = f"TensorFlow has no tensor for {path or 'the element'} ({kind}): leave it out with select_columns(), or "
-        raise PlanError("to_tf_dataset", f"{what}make numbers of it with map()") from None
-
-
-def _spec(column: Any, shape: tuple[int | None, ...]) -> Any:
-    """The signature of a column whose sides of length None may differ between elements."""
-    value = _value(column)
-    if isinstance(value, tf.RaggedTensor):
-        inner = value.flat_values.shape[1:].as_list()
-        return tf.RaggedTensorSpec([None] * (value.ragged_rank + 1) + inner, value.dtype, ragged_rank=value.ragged_rank)
-    if isinstance(value, tf.SparseTensor):
-        return tf.SparseTensorSpec([None, *column.dense_shape[1:]], value.dtype)
-    if isinstance(column, (bytes, Bytes)):
-        return tf.TensorSpec([None, *column.shape[1:]] if isinstance(column, Bytes) else [], tf.string)
-    return tf.TensorSpec([None, *shape[1:]] if shape else [], np.asarray(value).dtype)
+def _spec(leaf: TensorSpec) -> Any:
+    """The first dimension is left open, and those that may differ."""
+    dtype = tf.string if leaf.dtype is bytes else tf.as_dtype(leaf.dtype)
+    shape = [None, *leaf.shape[1:]] if leaf.shape else []
+    if isinstance(leaf, SparseTensorSpec):
+        return tf.SparseTensorSpec(shape, dtype)
+    if isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank:
+        shape[: leaf.ragged_rank + 1] = [None] * (leaf.ragged_rank + 1)
+        return tf.RaggedTensorSpec(shape, dtype, ragged_rank=leaf.ragged_rank)
+    return tf.TensorSpec(shape, dtype)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from types import NoneType
 from typing import Any
 
 import numpy as np
 
+from wellfed import checks
 from wellfed.errors import PlanError
 
 
@@ -24,15 +24,10 @@ def whole(verb: str, name: str, value: Any, least: int | None = None, unit: str 
     Raises:
       PlanError: It is no whole number, or less than `least`.
     """
-    try:  # True is an int to Python, and `shuffle(True)` would be a buffer of one element.
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None:
-        raise PlanError(verb, f"{name} must be a whole number, got {value!r}")
-    if least is not None and number < least:
-        raise PlanError(verb, f"{name} must be at least {least}{unit and ' '}{unit}, got {number}")
-    return number
+    try:
+        return checks.whole(name, value, least, unit)
+    except ValueError as error:
+        raise PlanError(verb, str(error)) from None
 
 
 def check_wish(verb: str, name: str, value: Any) -> None:

@@ -28,7 +28,7 @@ from wellfed.example import (
 from wellfed.feed import plan
 from wellfed.feed.ragged import Steps, ragged_of
 from wellfed.feed.tree import Tree, dense, map_tree, stack
-from wellfed.image import Cast, OneHot
+from wellfed.image.values import OneColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -231,19 +231,19 @@ def _of_map(node: plan.Map) -> Tree | None:
     below = spec_of(node.source)
     if below is None:
         return None
-    if hasattr(node.function, "row_form"):
+    if isinstance(node.function, OneColumn):
         return _with_column(node.function, below, plan.makes_batches(node.source))
     known = getattr(node.function, "element_spec", None)
     return None if known is None else known(below)
 
 
-def _with_column(transform: Any, spec: Tree, of_batches: bool) -> Tree | None:
+def _with_column(transform: OneColumn, spec: Tree, of_batches: bool) -> Tree | None:
     """The form after a transform of one column that tells what it makes of a row."""
     leaf = spec.get(transform.column) if isinstance(spec, Mapping) else None
     if not isinstance(leaf, TensorSpec) or isinstance(leaf, SparseTensorSpec):
         return None
     if isinstance(leaf, (RaggedTensorSpec, StepsSpec)):
-        if isinstance(transform, (Cast, OneHot)):
+        if transform.of_values:
             shape, dtype = transform.row_form((leaf.shape, leaf.dtype)) or (None, None)
             return None if shape is None else {**spec, transform.column: replace(leaf, shape=shape, dtype=dtype)}
         leaf = TensorSpec(leaf.shape, leaf.dtype)  # Pictures that differ in their height.

@@ -14,7 +14,7 @@ from wellfed.errors import PlanError
 from wellfed.feed.specs import TensorSpec, spec_of_rows
 from wellfed.feed.tree import Tree, leaves, map_tree
 from wellfed.image import Decode
-from wellfed.image.values import column_of
+from wellfed.image.values import OneColumn, column_of
 
 if TYPE_CHECKING:
     from wellfed.feed.mixing import UInt64s
@@ -26,7 +26,7 @@ def row_numbers(transform: Any, batch: Tree) -> UInt64s:
     Raises:
       ExampleError: The transform works on a column, and the batch has no names.
     """
-    if hasattr(transform, "column"):
+    if isinstance(transform, OneColumn):
         column_of(batch, transform.column)  # Which says what is due.
     several = (column for _, column in leaves(batch) if isinstance(column, (Bytes, Ragged)) or np.ndim(column))
     return np.arange(len(next(several, ())), dtype=np.uint64)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from wellfed.checks import whole
 from wellfed.errors import ImageError
 from wellfed.image import jpeg, pillow, png
-from wellfed.image.checks import whole
 from wellfed.image.exif import turn_upright
 from wellfed.image.formats import as_view, describe, sniff_format, unwrap_gzip
 
@@ -63,7 +63,7 @@ class DecodeOptions:
             found = getattr(self, name)
             if isinstance(found, bool) or found not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {found!r}")
-        object.__setattr__(self, "max_pixels", whole("max_pixels", self.max_pixels, "pixel"))
+        object.__setattr__(self, "max_pixels", whole("max_pixels", self.max_pixels, 1, "pixel"))
         plain = (self.dtype, self.mode, self.exif, self.frames) == ("uint8", "colour", "ignore", "first")
         names = jpeg.BGR if self.order == "bgr" else jpeg.RGB
         object.__setattr__(self, "_plain", names[self.channels] if plain and self.channels else "")

@@ -16,11 +16,11 @@ import numpy as np
 
 from wellfed.image.checks import numbers, sides
 from wellfed.image.decode import DecodeOptions
-from wellfed.image.passes import PicturePass, RandomBox, Scaling, Stage, all_known
+from wellfed.image.passes import PicturePass, RandomBox, Scaling, Stage
 from wellfed.image.pixels import FLOATS, METHODS, SOURCES, type_name
 from wellfed.image.run import run_pass
 from wellfed.image.seeds import split_seeds
-from wellfed.image.values import column_of
+from wellfed.image.values import OneColumn, column_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,11 +35,10 @@ if TYPE_CHECKING:
     ColumnSpecs: TypeAlias = Mapping[str, RowSpec | None]
 
 
-class _Picture:
+class _Picture(OneColumn):
     """What the transforms of pictures share: each by itself is a chain of one."""
 
     __slots__ = ()
-    column: str
 
     def apply(self, columns: Columns, seeds: Seeds, out: npt.NDArray[Any] | None = None) -> dict[str, Any]:
         """Does B rows of the column.
@@ -58,14 +57,6 @@ class _Picture:
           ImageError: A picture is damaged, refused by an option, or smaller than a crop; `source` names the row.
         """
         return _apply(self.column, plan_passes((self,)), columns, lambda _: seeds, out)
-
-    def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
-        """Shape and dtype of a row of the result, where they are the same for all rows; else None.
-
-        Args:
-          columns: For each column known beforehand the shape and dtype of a row; dtype `bytes` for encoded pictures.
-        """
-        return all_known(self.row_form(columns.get(self.column)))
 
     def row_form(self, given: RowForm | None) -> RowForm | None:
         """Shape and dtype of a row of the result, from those of the column; None for sides that may differ."""
@@ -284,7 +275,7 @@ PictureTransform: TypeAlias = Decode | Resize | CenterCrop | RandomResizedCrop |
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(OneColumn):
     """Several transforms of one column, done in as few passes over each picture as their order allows.
 
     Attributes:
@@ -298,10 +289,6 @@ class Fused:
     def apply(self, columns: Columns, seeds: Seeds, out: npt.NDArray[Any] | None = None) -> dict[str, Any]:
         """Does B rows of the column, as the steps one after another do; see `Resize.apply`."""
         return _apply(self.column, plan_passes(self.steps), columns, lambda step: split_seeds(seeds, step), out)
-
-    def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
-        """Shape and dtype of a row of the result, where they are the same for all rows; see `Resize.static_output`."""
-        return all_known(self.row_form(columns.get(self.column)))
 
     def row_form(self, given: RowForm | None) -> RowForm | None:
         """Shape and dtype of a row of the result, from those of the column; see `Resize.row_form`."""

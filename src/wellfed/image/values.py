@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from wellfed.checks import whole
 from wellfed.columns import Ragged
 from wellfed.errors import ExampleError
-from wellfed.image.checks import whole
 from wellfed.image.passes import all_known
 
 if TYPE_CHECKING:
@@ -42,14 +42,41 @@ def _with_values(column: Ragged, values: Any) -> Ragged:
     return changed
 
 
+class OneColumn:
+    """What the transforms of this room share: each changes one column and passes the others on.
+
+    Attributes:
+      column: Name of the column.
+      of_values: Whether each value is changed by itself, so that a row may have any number of them.
+    """
+
+    __slots__ = ()
+    column: str
+    of_values: ClassVar[bool] = False
+
+    def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
+        """Shape and dtype of a row of the result, where they are the same for all rows; else None.
+
+        Args:
+          columns: For each column known beforehand the shape and dtype of a row; dtype `bytes` for encoded pictures.
+        """
+        return all_known(self.row_form(columns.get(self.column)))
+
+    def row_form(self, given: RowForm | None) -> RowForm | None:
+        """Shape and dtype of a row of the result, from those of the column; None for sides that may differ."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(OneColumn):
     """Converts a column to another type, as `astype` and `tf.cast` do: fractions are cut off.
 
     Attributes:
       column: Name of the column.
       dtype: NumPy dtype of the result.
     """
+
+    of_values = True
 
     column: str
     dtype: Any
@@ -82,17 +109,13 @@ class Cast:
         np.copyto(result, array, casting="unsafe")
         return result
 
-    def static_output(self, columns: ColumnSpecs) -> RowSpec | None:
-        """Shape and dtype of a row of the result; None where those of the column are not known."""
-        return all_known(self.row_form(columns.get(self.column)))
-
     def row_form(self, given: RowForm | None) -> RowForm | None:
         """Shape and dtype of a row of the result, from those of the column; None where they are not known."""
         return None if given is None or given[1] is bytes else (given[0], np.dtype(self.dtype))
 
 
 @dataclass(frozen=True, slots=True)
-class OneHot:
+class OneHot(OneColumn):
     """Makes class numbers rows of zeros with a one in the class's place.
 
     Attributes:
@@ -104,13 +127,15 @@ class OneHot:
       A number outside of [0, classes) is an error, not a row of zeros.
     """
 
+    of_values = True
+
     column: str
     classes: int
     dtype: Any = np.float32
 
     def __post_init__(self) -> None:
         np.dtype(self.dtype)
-        object.__setattr__(self, "classes", whole("classes", self.classes))
+        object.__setattr__(self, "classes", whole("classes", self.classes, 1))
 
     def apply(self, columns: Mapping[str, Any], seeds: Seeds, out: npt.NDArray[Any] | None = None) -> dict[str, Any]:
         """Does B rows; `out` (B, *shape, classes) is filled where it is given.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Unpack, cast, get_args
 
+from wellfed.checks import flag, one_of, whole
 from wellfed.packing.job import Job
-from wellfed.packing.options import OnError, PackFields, PackOptions, flag, one_of, own_name, whole
+from wellfed.packing.options import OnError, PackFields, PackOptions, own_name
 from wellfed.packing.packer import Packer, check_target
 from wellfed.packing.run import GivenPool, LocalPool, default_workers
 from wellfed.packing.stream import StreamPacker, is_stream

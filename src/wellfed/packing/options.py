@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import re
 from collections.abc import Mapping
@@ -10,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, TypedDict, get_args
+
+from wellfed.checks import flag, one_of, whole
 
 Layout = Literal["tfds", "plain"]
 Compression = Literal["", "GZIP", "ZLIB", "GZIP_SEEKABLE"]
@@ -26,47 +27,9 @@ _WORD = re.compile(r"[A-Za-z0-9]\w*", re.ASCII)
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
-def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Proves that an option is one of its choices.
-
-    Raises:
-      ValueError: It is none of them.
-    """
-    if value not in choices:
-        shown = ", ".join(repr(choice) for choice in choices if choice is not None)
-        raise ValueError(f"{name} must be one of {shown}, got {value!r}")
-
-
 def _word(name: str, value: Any) -> None:
     if not isinstance(value, str) or not _WORD.fullmatch(value):
         raise ValueError(f'{name} becomes part of file names: expected letters, digits and "_", got {value!r}')
-
-
-def whole(name: str, value: Any, least: int | None = None, unit: str = "") -> int:
-    """Returns the whole number that an option is.
-
-    Raises:
-      ValueError: It is none, or less than `least`.
-    """
-    try:  # True is an int to Python.
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None:
-        raise ValueError(f"{name} must be a whole number, got {value!r}")
-    if least is not None and number < least:
-        raise ValueError(f"{name} must be at least {least}{unit and ' '}{unit}, got {number}")
-    return number
-
-
-def flag(name: str, value: Any) -> None:
-    """Proves that an option is True or False.
-
-    Raises:
-      ValueError: It is neither.
-    """
-    if value is not True and value is not False:
-        raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 def own_name(out: str | os.PathLike[str]) -> str:
